@@ -24,7 +24,7 @@ MakeWindow = Callable[[], MainWindow]
 
 
 class PatientBot(QtBot):
-    """Waits as long as a busy machine may take: what never comes fails all the same, only later."""
+    """Waits longer than the default of pytest-qt, because test machines can be busy."""
 
     def waitUntil(self, callback: Callable[[], object], *, timeout: int = 100_000) -> None:
         super().waitUntil(callback, timeout=timeout)
@@ -37,7 +37,7 @@ def qtbot(qapp: QApplication, request: pytest.FixtureRequest) -> QtBot:
 
 @pytest.fixture(autouse=True)
 def collect_in_main_thread() -> Iterator[None]:
-    """As in the studio: a worker thread that collects garbage would destroy widgets, and can wait for them forever."""
+    """Collect garbage only in the main thread, as the studio does; a worker thread could destroy widgets or hang."""
     gc.disable()
     yield
     collect_if_needed()
@@ -69,7 +69,7 @@ def settings(tmp_path: Path) -> Settings:
 
 @pytest.fixture
 def make_window(qtbot: QtBot, qapp: QApplication, settings: Settings, tmp_path: Path) -> Iterator[MakeWindow]:
-    """Windows that share settings and state, as several starts of one person's studio do."""
+    """Creates windows that share settings and state, like successive starts of the studio."""
     made: list[MainWindow] = []
 
     def make() -> MainWindow:
@@ -106,7 +106,7 @@ def project(qtbot: QtBot, window: MainWindow) -> Project:
 
 @pytest.fixture(autouse=True)
 def no_questions(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A dialog that a test does not expect would wait for ever; it fails instead."""
+    """Make unexpected dialogs fail, because they would block the test."""
 
     def unexpected(*arguments: object, **names: object) -> None:
         pytest.fail(f"a dialog was opened: {arguments[1:]} {names}")

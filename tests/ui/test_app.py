@@ -19,7 +19,7 @@ ROOT = Path(__file__).resolve().parents[2]
 
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="other systems always have a display")
-def test_without_a_display_one_message_and_exit_code_2() -> None:
+def test_missing_display_is_one_message_and_exit_code_2() -> None:
     hidden = {"DISPLAY", "WAYLAND_DISPLAY", "QT_QPA_PLATFORM"}
     environment = {name: value for name, value in os.environ.items() if name not in hidden}
     code = "import sys; from studio.ui.app import main; sys.exit(main([]))"
@@ -39,32 +39,32 @@ def test_without_a_display_one_message_and_exit_code_2() -> None:
 
 
 @pytest.mark.parametrize("name", ["DISPLAY", "WAYLAND_DISPLAY", "QT_QPA_PLATFORM"])
-def test_any_kind_of_display_is_enough(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+def test_display_variables_are_accepted(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
     for other in ("DISPLAY", "WAYLAND_DISPLAY", "QT_QPA_PLATFORM"):
         monkeypatch.delenv(other, raising=False)
     monkeypatch.setenv(name, "x")
     assert app.display_problem() is None
 
 
-def test_an_uncaught_exception_keeps_the_work_and_the_app(
+def test_uncaught_exception_saves_journals_and_keeps_the_app_running(
     qtbot: QtBot,
     window: MainWindow,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    told: list[object] = []
-    monkeypatch.setattr(dialogs, "message", lambda *arguments, **names: told.append((arguments, names)))
+    messages: list[object] = []
+    monkeypatch.setattr(dialogs, "message", lambda *arguments, **names: messages.append((arguments, names)))
     project = window.open_projects.new()
     project.store.edit("Add", lambda document: edits.add(document, "relu", Node("nn.ReLU")))
     net = app.ExceptionHandler(window)
     for _ in range(3):
         error = RuntimeError("a defect")
         net(RuntimeError, error, error.__traceback__)
-    qtbot.waitUntil(lambda: bool(told))
+    qtbot.waitUntil(lambda: bool(messages))
     qtbot.wait(20)
-    assert len(told) == 1
-    assert "a defect" in str(told[0])
+    assert len(messages) == 1
+    assert "a defect" in str(messages[0])
     assert len(list((tmp_path / "state" / "autosave").glob("*.json"))) == 1
     assert window.isVisible()
     assert "a defect" in capsys.readouterr().err

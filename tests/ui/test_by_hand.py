@@ -1,4 +1,4 @@
-"""Training set up with mouse and keys alone: schedules, two optimizers, frozen layers; runs written out."""
+"""Set up training with mouse and keyboard: schedules, two optimizers, frozen layers, and CSV export of runs."""
 
 from __future__ import annotations
 
@@ -23,19 +23,19 @@ from studio.ui.panels.inspector.trained_layers import TrainedLayersList
 from studio.ui.project.project import Project
 from studio.ui.window.main_window import MainWindow
 from tests.ui.canvas.mouse_and_keyboard import CTRL, SHIFT, MouseAndKeyboard
-from tests.ui.test_journey import add_from_palette, connect, empty_place
+from tests.ui.test_journey import add_from_palette, connect, empty_position
 
 LEFT = Qt.MouseButton.LeftButton
 
 
 @pytest.fixture
 def canvas(qtbot: QtBot, window: MainWindow, project: Project) -> CanvasView:
-    """That of the digits template, trained for one epoch, with room around it."""
+    """The focused canvas of the digits template, set to train for one epoch."""
 
-    def short(document: Document) -> Document:
+    def train_one_epoch(document: Document) -> Document:
         return edits.set_training(document, epochs=1)
 
-    project.store.edit("Train shortly", short)
+    project.store.edit("Train shortly", train_one_epoch)
     view = window.project_views[project].canvas
     view.setFocus()
     qtbot.waitUntil(view.hasFocus)
@@ -47,9 +47,9 @@ def user(canvas: CanvasView) -> MouseAndKeyboard:
     return MouseAndKeyboard(canvas)
 
 
-def added(canvas: CanvasView, user: MouseAndKeyboard, qtbot: QtBot, title: str) -> str:
-    """A node from the palette that nothing is wired to, and a canvas on which all can be reached."""
-    user.click(empty_place(canvas))
+def add_unconnected(canvas: CanvasView, user: MouseAndKeyboard, qtbot: QtBot, title: str) -> str:
+    """Add an unconnected node from the palette and lay out the graph. Returns the name of the node."""
+    user.click(empty_position(canvas))
     name = add_from_palette(canvas, user, title, qtbot)
     user.key(Qt.Key.Key_Escape)
     user.key(Qt.Key.Key_L)
@@ -58,13 +58,13 @@ def added(canvas: CanvasView, user: MouseAndKeyboard, qtbot: QtBot, title: str) 
     return name
 
 
-def shown(window: MainWindow, project: Project, kind: type[Any]) -> Any:
-    """A part of the inspector's form."""
+def form_widget(window: MainWindow, project: Project, kind: type[Any]) -> Any:
+    """The widget of a class in the inspector's node form."""
     form = window.project_views[project].inspector.form
     assert isinstance(form, NodeForm)
-    found = form.findChild(kind)
-    assert found is not None
-    return found
+    widget = form.findChild(kind)
+    assert widget is not None
+    return widget
 
 
 def press(box: QCheckBox) -> None:
@@ -72,7 +72,7 @@ def press(box: QCheckBox) -> None:
 
 
 def train(qtbot: QtBot, canvas: CanvasView, project: Project) -> dict[str, np.ndarray[Any, Any]]:
-    """By Ctrl+Enter to the end. Returns the weights."""
+    """Start a run with Ctrl+Enter and wait for its end. Returns the weights."""
     canvas.window().activateWindow()
     canvas.setFocus()
     qtbot.waitUntil(canvas.hasFocus)
@@ -84,34 +84,34 @@ def train(qtbot: QtBot, canvas: CanvasView, project: Project) -> dict[str, np.nd
     return {name: tensor.numpy() for name, tensor in load_file(run.folder / "weights.safetensors").items()}
 
 
-def test_a_schedule_is_wired_behind_an_optimizer_and_shows_what_it_plans(
+def test_connected_schedule_shows_its_learning_rates(
     qtbot: QtBot, window: MainWindow, project: Project, canvas: CanvasView, user: MouseAndKeyboard
 ) -> None:
-    name = added(canvas, user, qtbot, "CosineAnnealing")
+    name = add_unconnected(canvas, user, qtbot, "CosineAnnealing")
     if any(wire.target.node == name for wire in canvas.store.document.wires):
-        pytest.fail("the palette has wired it up by itself")
+        pytest.fail("the palette connected the node")
     connect(canvas, user, "adam", "optimizer", name, "optimizer")
     user.click(user.node(name))
-    view = shown(window, project, LearningRatePlot)
+    view = form_widget(window, project, LearningRatePlot)
     qtbot.waitUntil(view.isVisible)
     qtbot.waitUntil(lambda: bool(view.plot.rates) and view.plot.rates[0] == (0.0, 0.005))
     user.click(user.node("adam"))
-    view = shown(window, project, LearningRatePlot)
+    view = form_widget(window, project, LearningRatePlot)
     qtbot.waitUntil(view.isVisible)
     qtbot.waitUntil(lambda: view.plot.rates[0] == (0.0, 0.005))
     train(qtbot, canvas, project)
 
 
-def test_two_optimizers_train_the_layers_that_are_checked_for_them(
+def test_two_optimizers_train_their_checked_layers(
     qtbot: QtBot, window: MainWindow, project: Project, canvas: CanvasView, user: MouseAndKeyboard
 ) -> None:
-    sgd = added(canvas, user, qtbot, "optim.SGD")
+    sgd = add_unconnected(canvas, user, qtbot, "optim.SGD")
     connect(canvas, user, "cross_entropy", "loss", sgd, "loss")
     qtbot.waitUntil(lambda: canvas.store.is_checked)
     assert [problem.code for problem in canvas.store.report.errors] == ["shared-layers"]
     for optimizer, other in (("adam", "logits"), (sgd, "hidden")):
         user.click(user.node(optimizer))
-        layers: TrainedLayersList = shown(window, project, TrainedLayersList)
+        layers: TrainedLayersList = form_widget(window, project, TrainedLayersList)
         qtbot.waitUntil(lambda: layers.all_layers.isVisible() and "logits" in layers.boxes)  # noqa: B023
         press(layers.all_layers)
         press(layers.boxes[other])
@@ -121,12 +121,12 @@ def test_two_optimizers_train_the_layers_that_are_checked_for_them(
     train(qtbot, canvas, project)
 
 
-def test_a_layer_that_is_frozen_by_a_key_keeps_its_weights(
+def test_layer_frozen_by_shortcut_keeps_its_weights(
     qtbot: QtBot, project: Project, canvas: CanvasView, user: MouseAndKeyboard
 ) -> None:
     user.key(Qt.Key.Key_Home)
     qtbot.waitUntil(lambda: canvas.gesture is None)
-    short = train(qtbot, canvas, project)
+    train_one_epoch = train(qtbot, canvas, project)
     user.click(user.node("hidden"))
     user.key(Qt.Key.Key_M, SHIFT)
     assert canvas.store.document.nodes["hidden"].frozen
@@ -138,11 +138,11 @@ def test_a_layer_that_is_frozen_by_a_key_keeps_its_weights(
     frozen.append(train(qtbot, canvas, project))
     for name in ("hidden.weight", "hidden.bias"):
         assert np.array_equal(frozen[0][name], frozen[1][name])
-        assert not np.array_equal(frozen[0][name], short[name])
+        assert not np.array_equal(frozen[0][name], train_one_epoch[name])
     assert not np.array_equal(frozen[0]["logits.weight"], frozen[1]["logits.weight"])
 
 
-def test_points_of_runs_are_written_from_their_menu(
+def test_context_menu_exports_curve_points_as_csv(
     qtbot: QtBot,
     window: MainWindow,
     project: Project,
@@ -155,8 +155,8 @@ def test_points_of_runs_are_written_from_their_menu(
     monkeypatch.setattr(QFileDialog, "getSaveFileName", lambda *_, **__: (str(path), ""))
     window.docks["runs"].reveal()
     view = window.project_views[project].runs.list.view
-    place = view.visualRect(view.model().index(0, 0)).center()
-    QTest.mouseClick(view.viewport(), LEFT, pos=place)
+    position = view.visualRect(view.model().index(0, 0)).center()
+    QTest.mouseClick(view.viewport(), LEFT, pos=position)
 
     def choose() -> None:
         menu = QApplication.activePopupWidget()
@@ -166,7 +166,7 @@ def test_points_of_runs_are_written_from_their_menu(
 
     QTimer.singleShot(0, choose)
     reason = QContextMenuEvent.Reason.Mouse
-    QApplication.sendEvent(view.viewport(), QContextMenuEvent(reason, place, view.viewport().mapToGlobal(place)))
+    QApplication.sendEvent(view.viewport(), QContextMenuEvent(reason, position, view.viewport().mapToGlobal(position)))
     qtbot.waitUntil(lambda: path.exists() and str(path) in window.status._message.text())
     run = project.runner.run
     assert run is not None

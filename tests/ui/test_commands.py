@@ -1,4 +1,4 @@
-"""Commands, their keys, and that no two of the window's fight for one key."""
+"""Commands, their shortcuts, and conflicts between shortcuts."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from studio.ui.window.main_window import MainWindow
 
 
 @pytest.fixture
-def holder(qtbot: QtBot) -> QWidget:
+def widget_with_focus(qtbot: QtBot) -> QWidget:
     widget = QWidget()
     qtbot.addWidget(widget)
     widget.show()
@@ -27,34 +27,34 @@ def holder(qtbot: QtBot) -> QWidget:
     return widget
 
 
-def test_keys_run_a_command(holder: QWidget) -> None:
+def test_shortcuts_run_a_command(widget_with_focus: QWidget) -> None:
     ran: list[str] = []
-    commands = CommandRegistry(holder)
+    commands = CommandRegistry(widget_with_focus)
     commands.add(Command("a.b", "Do it", lambda: ran.append("x"), ("Ctrl+B", "F7")))
-    QTest.keyClick(holder, Qt.Key.Key_B, Qt.KeyboardModifier.ControlModifier)
-    QTest.keyClick(holder, Qt.Key.Key_F7)
+    QTest.keyClick(widget_with_focus, Qt.Key.Key_B, Qt.KeyboardModifier.ControlModifier)
+    QTest.keyClick(widget_with_focus, Qt.Key.Key_F7)
     assert ran == ["x", "x"]
 
 
-def test_a_disabled_command_does_not_run(holder: QWidget) -> None:
+def test_disabled_command_does_not_run(widget_with_focus: QWidget) -> None:
     ran: list[str] = []
-    commands = CommandRegistry(holder)
+    commands = CommandRegistry(widget_with_focus)
     commands.add(Command("a.b", "Do it", lambda: ran.append("x"), ("F7",), enabled=lambda: False))
-    QTest.keyClick(holder, Qt.Key.Key_F7)
+    QTest.keyClick(widget_with_focus, Qt.Key.Key_F7)
     assert not ran
 
 
-def test_a_command_is_asked_whether_it_can_run_when_it_is_used(holder: QWidget) -> None:
-    """Nothing tells the commands of this change, as where it comes from a thread or from the disk."""
+def test_enabled_state_is_evaluated_when_a_command_is_used(widget_with_focus: QWidget) -> None:
+    """The registry gets no notification of the change, for example when it comes from a thread or from the disk."""
     ran: list[str] = []
     possible: list[int] = []
-    commands = CommandRegistry(holder)
+    commands = CommandRegistry(widget_with_focus)
     commands.add(Command("a.b", "Do it", lambda: ran.append("x"), ("F7",), enabled=lambda: bool(possible)))
     possible.append(1)
-    QTest.keyClick(holder, Qt.Key.Key_F7)
+    QTest.keyClick(widget_with_focus, Qt.Key.Key_F7)
     assert ran == ["x"]
     possible.clear()
-    QTest.keyClick(holder, Qt.Key.Key_F7)
+    QTest.keyClick(widget_with_focus, Qt.Key.Key_F7)
     commands.run("a.b")
     assert ran == ["x"]
     possible.append(1)
@@ -62,15 +62,15 @@ def test_a_command_is_asked_whether_it_can_run_when_it_is_used(holder: QWidget) 
     assert ran == ["x", "x"]
 
 
-def test_duplicates_are_refused(holder: QWidget) -> None:
-    commands = CommandRegistry(holder)
+def test_duplicate_command_ids_are_refused(widget_with_focus: QWidget) -> None:
+    commands = CommandRegistry(widget_with_focus)
     commands.add(Command("a.b", "One", lambda: None))
     with pytest.raises(RegistryError, match=r"a\.b"):
         commands.add(Command("a.b", "Two", lambda: None))
 
 
-def test_keys_can_be_reassigned_and_reset(holder: QWidget) -> None:
-    commands = CommandRegistry(holder)
+def test_shortcuts_can_be_rebound_and_reset(widget_with_focus: QWidget) -> None:
+    commands = CommandRegistry(widget_with_focus)
     commands.add(Command("a.b", "Do it", lambda: None, ("F7",)))
     commands.bind("a.b", ("F8",))
     assert commands.action("a.b").shortcut() == QKeySequence("F8")
@@ -80,47 +80,54 @@ def test_keys_can_be_reassigned_and_reset(holder: QWidget) -> None:
     assert commands.bindings == {}
 
 
-def test_bindings_of_an_earlier_start_hold(holder: QWidget, settings: Settings) -> None:
+def test_saved_bindings_are_restored(widget_with_focus: QWidget, settings: Settings) -> None:
     settings.bindings = {"a.b": ("F8", "Ctrl+|"), "c.d": ()}
     settings.sync()
-    commands = CommandRegistry(holder, settings.bindings)
+    commands = CommandRegistry(widget_with_focus, settings.bindings)
     commands.add(Command("a.b", "Do it", lambda: None, ("F7",)), Command("c.d", "That", lambda: None, ("F6",)))
     assert commands.shortcuts("a.b")[0] == "F8"
     assert commands.shortcuts("c.d") == ()
 
 
-def test_withdrawn_commands_lose_their_keys(holder: QWidget) -> None:
+def test_removed_commands_lose_their_shortcuts(widget_with_focus: QWidget) -> None:
     ran: list[str] = []
-    commands = CommandRegistry(holder)
+    commands = CommandRegistry(widget_with_focus)
     commands.add(Command("a.b", "Do it", lambda: ran.append("x"), ("F7",)))
     commands.remove("a.b")
-    QTest.keyClick(holder, Qt.Key.Key_F7)
+    QTest.keyClick(widget_with_focus, Qt.Key.Key_F7)
     assert not ran
     assert "a.b" not in commands
 
 
-def test_no_two_commands_have_one_key_in_one_place(window: MainWindow) -> None:
+def test_default_shortcuts_have_no_conflicts(window: MainWindow) -> None:
     commands = window.commands
-    assert not [(one.id, key) for one in commands for key in one.shortcuts if commands.conflicts(one.id, key)]
+    assert not [
+        (command.id, key) for command in commands for key in command.shortcuts if commands.conflicts(command.id, key)
+    ]
     assert commands.conflicts("file.new", "Ctrl+O") and commands.conflicts("runs.delete", "Ctrl+O")
 
 
-def test_habits_are_honored(window: MainWindow) -> None:
+def test_common_shortcuts_have_their_usual_meaning(window: MainWindow) -> None:
     keys = {key: command.id for command in window.commands if command.id[:5] != "runs." for key in command.shortcuts}
-    wanted = {"Ctrl+Return": "run.start", "Ctrl+.": "run.stop", "Ctrl+Shift+P": "help.commands", "Ctrl+S": "file.save"}
-    wanted |= {"F2": "canvas.rename", "M": "canvas.mute", "L": "canvas.layout", "Ctrl+D": "canvas.duplicate"}
-    wanted |= {"F": "canvas.fit-selection", "Home": "canvas.fit-all", "Tab": "canvas.add", "Shift+A": "canvas.add"}
-    assert {key: keys.get(key) for key in wanted} == wanted
+    expected = {
+        "Ctrl+Return": "run.start",
+        "Ctrl+.": "run.stop",
+        "Ctrl+Shift+P": "help.commands",
+        "Ctrl+S": "file.save",
+    }
+    expected |= {"F2": "canvas.rename", "M": "canvas.mute", "L": "canvas.layout", "Ctrl+D": "canvas.duplicate"}
+    expected |= {"F": "canvas.fit-selection", "Home": "canvas.fit-all", "Tab": "canvas.add", "Shift+A": "canvas.add"}
+    assert {key: keys.get(key) for key in expected} == expected
 
 
-def test_every_command_has_words_and_a_menu_or_keys(window: MainWindow) -> None:
+def test_every_command_has_a_title_and_a_menu_or_shortcut(window: MainWindow) -> None:
     for command in window.commands:
         assert command.title and not command.title.endswith("!")
         assert command.menu or command.shortcuts
 
 
 @pytest.mark.usefixtures("project")
-def test_the_reference_lists_every_key(window: MainWindow) -> None:
+def test_reference_page_lists_every_shortcut(window: MainWindow) -> None:
     text = page("reference/window.md").read_text(encoding="utf-8").partition("\n## Keys\n")[2]
     listed = re.findall(r"^\| (.+?) \| (.+?) \| (.+?) \|$", text, re.MULTILINE)[1:]
     commands = [

@@ -1,4 +1,4 @@
-"""F1 explains what has the focus: a node, a problem, a panel."""
+"""F1 opens help for the selected node, the focused problem or the current panel."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from studio.ui.window.help_page import HelpPage, section
 from studio.ui.window.main_window import MainWindow
 
 
-def explained(qtbot: QtBot, window: MainWindow, widget: QWidget) -> str:
+def help_text(qtbot: QtBot, window: MainWindow, widget: QWidget) -> str:
     """The text of the page that F1 opens while a widget has the focus."""
     widget.setFocus()
     QTest.keyClick(widget, Qt.Key.Key_F1)
@@ -31,16 +31,16 @@ def explained(qtbot: QtBot, window: MainWindow, widget: QWidget) -> str:
     return text
 
 
-def test_the_selected_node(qtbot: QtBot, window: MainWindow, project: Project) -> None:
+def test_help_on_the_selected_node(qtbot: QtBot, window: MainWindow, project: Project) -> None:
     project.store.select(["hidden"])
     assert window.canvas is not None
-    text = explained(qtbot, window, window.canvas)
+    text = help_text(qtbot, window, window.canvas)
     assert text.startswith("Linear\n")
     assert "out_features" in text
     assert "N×32" in text
 
 
-def test_a_problem(qtbot: QtBot, window: MainWindow, project: Project) -> None:
+def test_help_on_a_problem(qtbot: QtBot, window: MainWindow, project: Project) -> None:
     project.store.edit("Set", lambda document: edits.set_param(document, "logits", "in_features", 100))
     qtbot.waitUntil(lambda: bool(project.store.report.errors))
     window.show_problems()
@@ -48,15 +48,15 @@ def test_a_problem(qtbot: QtBot, window: MainWindow, project: Project) -> None:
     assert panel is not None
     qtbot.waitUntil(lambda: bool(panel.findChildren(ProblemRow)))
     row = panel.findChildren(ProblemRow)[0]
-    text = explained(qtbot, window, row)
+    text = help_text(qtbot, window, row)
     assert row.problem.message in text
     assert HELP[row.problem.code] in text
 
 
-def test_a_panel(qtbot: QtBot, window: MainWindow, project: Project) -> None:
+def test_help_on_a_panel(qtbot: QtBot, window: MainWindow, project: Project) -> None:
     project.store.select([])
     assert window.canvas is not None
-    assert explained(qtbot, window, window.canvas).startswith(f"{CANVAS}\n")
+    assert help_text(qtbot, window, window.canvas).startswith(f"{CANVAS}\n")
     for dock in window.docks:
         assert topic_of(window, dock.panel) == (dock.title, section(PAGE, dock.title))
 
@@ -80,5 +80,5 @@ def test_help_of_every_node_is_shown_literally(qtbot: QtBot) -> None:
 
 
 @pytest.mark.usefixtures("project")
-def test_every_panel_has_a_section(window: MainWindow) -> None:
+def test_every_panel_has_a_help_section(window: MainWindow) -> None:
     assert [dock.title for dock in window.docks if not section(PAGE, dock.title)] == []

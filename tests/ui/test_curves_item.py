@@ -1,4 +1,4 @@
-"""Curves of many values in a plot: smoothed beside the window's thread, painted once."""
+"""Long curves in a plot: smoothed in a background thread, and repainted only when needed."""
 
 from __future__ import annotations
 
@@ -58,8 +58,8 @@ def paintings(monkeypatch: pytest.MonkeyPatch) -> list[object]:
     return made
 
 
-def settled(qtbot: QtBot, plot: CurvePlot) -> None:
-    """All is smoothed, and the axes have the widths that their labels need."""
+def wait_until_settled(qtbot: QtBot, plot: CurvePlot) -> None:
+    """Wait until all curves are smoothed and the axes have their final widths."""
     while True:
         before = plot.getViewBox().sceneBoundingRect()
         plot.grab()
@@ -69,7 +69,7 @@ def settled(qtbot: QtBot, plot: CurvePlot) -> None:
             return
 
 
-def test_many_values_are_smoothed_in_another_thread(
+def test_long_curves_are_smoothed_in_another_thread(
     qtbot: QtBot, plot: CurvePlot, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(curves_item, "_MAX_SYNC_VALUES", 10_000)
@@ -78,16 +78,16 @@ def test_many_values_are_smoothed_in_another_thread(
     plot.show_runs([made], PlotOptions(smoothing=0.5))
     without = plot.grab().toImage()
     assert plot.curves.is_smoothing and column.course is None
-    settled(qtbot, plot)
+    wait_until_settled(qtbot, plot)
     assert column.unsmoothed(0.5) < 64 and plot.grab().toImage() != without
     before = plot.grab().toImage()
     plot.show_runs([made], PlotOptions(smoothing=0.98))
     assert plot.grab().toImage() == before  # what there was stays until the other is known
-    settled(qtbot, plot)
+    wait_until_settled(qtbot, plot)
     assert column.unsmoothed(0.98) < 64 and plot.grab().toImage() != before
 
 
-def test_a_slider_that_is_dragged_ends_where_it_was_let_go(
+def test_last_smoothing_value_of_a_drag_is_shown(
     qtbot: QtBot, plot: CurvePlot, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(curves_item, "_MAX_SYNC_VALUES", 10_000)
@@ -99,7 +99,7 @@ def test_a_slider_that_is_dragged_ends_where_it_was_let_go(
     assert all(made._tracks["steps"].columns["loss"].unsmoothed(0.8) < 64 for made in runs)
 
 
-def test_a_run_that_is_cut_meanwhile_is_not_given_the_old_course(
+def test_outdated_smoothing_of_a_cut_run_is_discarded(
     qtbot: QtBot, plot: CurvePlot, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(curves_item, "_MAX_SYNC_VALUES", 10_000)
@@ -120,7 +120,7 @@ def test_a_run_that_is_cut_meanwhile_is_not_given_the_old_course(
 def test_items_above_the_curves_do_not_repaint_them(qtbot: QtBot, plot: CurvePlot, paintings: list[object]) -> None:
     made = run(1, 5000)
     plot.show_runs([made], PlotOptions())
-    settled(qtbot, plot)
+    wait_until_settled(qtbot, plot)
     before = len(paintings)
     QTest.mouseMove(plot.viewport(), QPoint(250, 120))
     plot.point_at(3.0)
@@ -135,11 +135,11 @@ def test_items_above_the_curves_do_not_repaint_them(qtbot: QtBot, plot: CurvePlo
     assert len(paintings) == before + 2
 
 
-def test_a_pan_that_changes_the_other_range_paints_once(qtbot: QtBot, plot: CurvePlot, paintings: list[object]) -> None:
+def test_pan_that_changes_both_ranges_paints_once(qtbot: QtBot, plot: CurvePlot, paintings: list[object]) -> None:
     made = run(1, 5000)
     plot.show_runs([made], PlotOptions())
     plot.getViewBox().setAutoVisible(y=True)
-    settled(qtbot, plot)
+    wait_until_settled(qtbot, plot)
     before = len(paintings)
     plot.getViewBox().setRange(xRange=(4, 5), padding=0)
     qtbot.waitUntil(lambda: len(paintings) > before)
@@ -147,8 +147,8 @@ def test_a_pan_that_changes_the_other_range_paints_once(qtbot: QtBot, plot: Curv
     assert len(paintings) == before + 1
 
 
-def test_a_plot_takes_no_drags(plot: CurvePlot) -> None:
-    """pyqtgraph ignores them when they enter, and Qt would warn when they leave."""
+def test_plot_accepts_no_drops(plot: CurvePlot) -> None:
+    """pyqtgraph would ignore drag-enter events, and Qt would then warn about drag-leave events."""
     event = QDragEnterEvent(
         QPoint(50, 50), Qt.DropAction.CopyAction, QMimeData(), Qt.MouseButton.LeftButton, Qt.KeyboardModifier.NoModifier
     )

@@ -1,4 +1,4 @@
-"""What meets a beginner: an empty graph that is run, a file that is dropped, a layer without its numbers."""
+"""First steps of a user: running an empty graph, dropping a file, adding a layer without its parameters."""
 
 from __future__ import annotations
 
@@ -27,28 +27,28 @@ CTRL = Qt.KeyboardModifier.ControlModifier
 
 @pytest.fixture
 def canvas(window: MainWindow, qtbot: QtBot) -> CanvasView:
-    """An empty one."""
+    """The canvas of a new project."""
     project = window.open_projects.new()
     qtbot.waitUntil(lambda: project.store.is_checked)
     assert window.canvas is not None
     return window.canvas
 
 
-def dropped(target: QWidget, *paths: Path) -> bool:
-    """Drag files over a widget and let go; whether they are taken."""
+def drop_files(target: QWidget, *paths: Path) -> bool:
+    """Drag files over a widget and drop them. Returns whether the drag was accepted."""
     data = QMimeData()
     data.setUrls([QUrl.fromLocalFile(str(path)) for path in paths])
     action, buttons, keys = Qt.DropAction.CopyAction, Qt.MouseButton.LeftButton, Qt.KeyboardModifier.NoModifier
-    place = target.rect().center()
-    enter = QDragEnterEvent(place, action, data, buttons, keys)
+    position = target.rect().center()
+    enter = QDragEnterEvent(position, action, data, buttons, keys)
     QApplication.sendEvent(target, enter)
     if enter.isAccepted():
-        QApplication.sendEvent(target, QDropEvent(place.toPointF(), action, data, buttons, keys))
+        QApplication.sendEvent(target, QDropEvent(position.toPointF(), action, data, buttons, keys))
     return enter.isAccepted()
 
 
 @pytest.mark.parametrize("key", [Qt.Key.Key_F5, Qt.Key.Key_F10])
-def test_running_an_empty_graph_says_in_the_canvas_what_is_missing(
+def test_running_an_empty_graph_shows_requirements_on_the_canvas(
     window: MainWindow, canvas: CanvasView, key: Qt.Key
 ) -> None:
     hint = canvas.overlays.hint
@@ -62,7 +62,7 @@ def test_running_an_empty_graph_says_in_the_canvas_what_is_missing(
     assert not hint.heading.isVisible()
 
 
-def test_running_a_graph_with_errors_brings_the_problems_to_the_front(
+def test_running_a_graph_with_errors_shows_the_problems_panel(
     window: MainWindow, project: Project, qtbot: QtBot
 ) -> None:
     project.store.edit("Break", lambda document: edits.remove(document, ["cross_entropy"]))
@@ -79,12 +79,12 @@ def test_running_a_graph_with_errors_brings_the_problems_to_the_front(
     ("name", "key"),
     [("a.csv", "data.CSV"), ("a.NPY", "data.NPY"), ("a.parquet", "data.Parquet"), ("a.txt", "data.Text")],
 )
-def test_a_data_file_that_is_dropped_becomes_its_node(
+def test_dropped_data_file_becomes_a_data_node(
     window: MainWindow, canvas: CanvasView, tmp_path: Path, name: str, key: str
 ) -> None:
     path = tmp_path / name
     path.write_text("a,b\n1,2\n")
-    assert dropped(canvas.viewport(), path)
+    assert drop_files(canvas.viewport(), path)
     [node] = canvas.store.document.nodes.values()
     assert (node.type, node.params) == (key, {"path": str(path)})
     assert len(canvas.store.selection) == 1
@@ -92,32 +92,36 @@ def test_a_data_file_that_is_dropped_becomes_its_node(
     assert not canvas.store.document.nodes
 
 
-def notice(window: QWidget, qtbot: QtBot) -> str:
-    """The text of the strip above the canvas."""
+def notification_text(window: QWidget, qtbot: QtBot) -> str:
+    """The text of the notification above the canvas."""
     qtbot.waitUntil(lambda: any(each.isVisible() for each in window.findChildren(NotificationBar)), timeout=3000)
     return window.findChildren(NotificationBar)[0].text.text()
 
 
-def test_what_cannot_be_dropped_is_said_with_what_can(canvas: CanvasView, tmp_path: Path, qtbot: QtBot) -> None:
-    assert dropped(canvas.viewport(), tmp_path / "letter.docx", tmp_path)
-    told = notice(canvas.window(), qtbot)
-    assert "letter.docx" in told and ".csv" in told and "Image folder" in told
+def test_refused_drop_lists_the_accepted_files(canvas: CanvasView, tmp_path: Path, qtbot: QtBot) -> None:
+    assert drop_files(canvas.viewport(), tmp_path / "letter.docx", tmp_path)
+    message = notification_text(canvas.window(), qtbot)
+    assert "letter.docx" in message and ".csv" in message and "Image folder" in message
     assert not canvas.store.document.nodes
 
 
-def test_data_dropped_beside_a_canvas_is_not_ignored(window: MainWindow, tmp_path: Path, qtbot: QtBot) -> None:
-    assert dropped(window, tmp_path / "a.csv")
-    assert "open or create a project" in notice(window, qtbot)
+def test_data_file_dropped_without_a_project_shows_a_notification(
+    window: MainWindow, tmp_path: Path, qtbot: QtBot
+) -> None:
+    assert drop_files(window, tmp_path / "a.csv")
+    assert "open or create a project" in notification_text(window, qtbot)
 
 
-def test_each_suffix_has_a_reader() -> None:
+def test_each_suffix_has_a_data_node() -> None:
     for kind in catalogue():
         for parameter in kind.params[:1]:
             for suffix in parameter.path.suffixes if parameter.path else ():
                 assert data_node_for(catalogue(), Path(f"x{suffix}")) is not None
 
 
-def test_a_new_layer_waits_calmly_for_its_numbers(window: MainWindow, canvas: CanvasView, qtbot: QtBot) -> None:
+def test_missing_parameters_of_a_new_node_are_reported_after_a_run_or_wire(
+    window: MainWindow, canvas: CanvasView, qtbot: QtBot
+) -> None:
     store = canvas.store
     canvas.add_at_center(catalogue()["nn.Conv2d"])
     [name] = store.document.nodes

@@ -1,4 +1,4 @@
-"""Widgets in reference cycles are destroyed in the UI thread, whichever thread allocates."""
+"""Widgets in reference cycles are destroyed in the GUI thread, even if another thread allocates."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from pytestqt.qtbot import QtBot
 from studio.ui.garbage_collector import GarbageCollector
 
 
-class Cyclic(QObject):
+class CyclicObject(QObject):
     """An object that only the garbage collector can free."""
 
     died_in: threading.Thread | None = None
@@ -22,11 +22,11 @@ class Cyclic(QObject):
     def __init__(self) -> None:
         super().__init__()
         self.me = self
-        weakref.finalize(self, Cyclic.note)
+        weakref.finalize(self, CyclicObject.record_thread)
 
     @staticmethod
-    def note() -> None:
-        Cyclic.died_in = threading.current_thread()
+    def record_thread() -> None:
+        CyclicObject.died_in = threading.current_thread()
 
 
 @pytest.fixture
@@ -37,18 +37,18 @@ def collector(qtbot: QtBot) -> Iterator[GarbageCollector]:
     assert gc.isenabled()
 
 
-def test_a_busy_thread_does_not_destroy_widgets(qtbot: QtBot, collector: GarbageCollector) -> None:
-    Cyclic.died_in = None
-    Cyclic()
+def test_allocating_thread_does_not_destroy_widgets(qtbot: QtBot, collector: GarbageCollector) -> None:
+    CyclicObject.died_in = None
+    CyclicObject()
     worker = threading.Thread(target=lambda: [[] for _ in range(200_000)])
     worker.start()
     worker.join()
-    assert Cyclic.died_in is None
-    kept: list[object] = []
+    assert CyclicObject.died_in is None
+    allocated: list[object] = []
 
-    def has_died() -> bool:
-        kept.extend([] for _ in range(1_000))  # what makes a collection due
-        return Cyclic.died_in is not None
+    def is_destroyed() -> bool:
+        allocated.extend([] for _ in range(1_000))  # exceeds the threshold of the garbage collector
+        return CyclicObject.died_in is not None
 
-    qtbot.waitUntil(has_died)
-    assert Cyclic.died_in is threading.main_thread()
+    qtbot.waitUntil(is_destroyed)
+    assert CyclicObject.died_in is threading.main_thread()

@@ -24,7 +24,7 @@ def test_icons_share_grid_and_stroke(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", icons.names())
-def test_icons_leave_ink_in_the_color_asked_for(qtbot: QtBot, name: str) -> None:
+def test_icons_are_painted_in_the_given_color(qtbot: QtBot, name: str) -> None:
     image = QImage(48, 48, QImage.Format.Format_ARGB32)
     image.fill(Qt.GlobalColor.white)
     painter = QPainter(image)
@@ -35,11 +35,11 @@ def test_icons_leave_ink_in_the_color_asked_for(qtbot: QtBot, name: str) -> None
 
 
 def test_every_node_type_and_category_has_an_icon() -> None:
-    wanted = {kind.icon for kind in catalogue()} | set(CATEGORIES)
-    assert wanted <= set(icons.names())
+    required = {kind.icon for kind in catalogue()} | set(CATEGORIES)
+    assert required <= set(icons.names())
 
 
-def test_an_unknown_icon_is_shown_as_unknown(qtbot: QtBot) -> None:
+def test_unknown_icon_name_shows_the_fallback(qtbot: QtBot) -> None:
     picture = icons.pixmap("no-such-icon", QColor("#000000"), 24)
     assert picture.toImage() == icons.pixmap(icons.FALLBACK, QColor("#000000"), 24).toImage()
 
@@ -52,6 +52,6 @@ def test_themed_icons_follow_the_theme(qtbot: QtBot) -> None:
     assert icon.pixmap(QSize(16, 16)).toImage() != light
 
 
-def test_icons_are_sharp_on_dense_screens(qtbot: QtBot) -> None:
+def test_icons_use_the_device_pixel_ratio(qtbot: QtBot) -> None:
     icon = icons.themed("stop", "text")
     assert icon.pixmap(QSize(16, 16), 2.0).size() == QSize(32, 32)

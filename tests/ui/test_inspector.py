@@ -1,4 +1,4 @@
-"""The inspector's form: generated for every type, and every edit goes through the store."""
+"""The inspector's forms are generated for every node type and edit the project through the store."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def row(panel: InspectorPanel, name: str) -> ParameterRow:
     return next(row for row in rows if row.parameter.name == name)
 
 
-def typed(row: ParameterRow, text: str) -> TypedField:
+def type_text(row: ParameterRow, text: str) -> TypedField:
     field = row.field
     assert isinstance(field, TypedField)
     field.line.setFocus()
@@ -74,16 +74,16 @@ def test_every_type_has_a_form(qtbot: QtBot, key: str) -> None:
     kind = catalogue()[key]
     assert [each.parameter for each in form.rows] == list(kind.params)
     for each in form.rows:
-        words = each.title.text().split()
-        assert max(map(each.title.fontMetrics().horizontalAdvance, words)) <= LABEL_WIDTH  # none is cut off
+        labels = each.title.text().split()
+        assert max(map(each.title.fontMetrics().horizontalAdvance, labels)) <= LABEL_WIDTH  # none is cut off
     qtbot.waitUntil(lambda: store.is_checked)
     form.refresh()
     store.close()
 
 
-def test_typing_edits_and_undo_takes_the_word_back_at_once(panel: InspectorPanel, store: ProjectStore) -> None:
+def test_typing_is_one_undo_step(panel: InspectorPanel, store: ProjectStore) -> None:
     store.select(["first"])
-    typed(row(panel, "out_features"), "128")
+    type_text(row(panel, "out_features"), "128")
     assert store.document.nodes["first"].params == {"out_features": 128}
     store.undo()
     assert store.document.nodes["first"].params == {}
@@ -92,26 +92,26 @@ def test_typing_edits_and_undo_takes_the_word_back_at_once(panel: InspectorPanel
     assert field.line.text() == ""
 
 
-def test_an_empty_field_is_the_default_again(panel: InspectorPanel, store: ProjectStore) -> None:
+def test_empty_field_restores_the_default(panel: InspectorPanel, store: ProjectStore) -> None:
     store.select(["second"])
-    field = typed(row(panel, "out_features"), "5")
+    field = type_text(row(panel, "out_features"), "5")
     field.line.selectAll()
     QTest.keyClick(field.line, Qt.Key.Key_Delete)
     assert store.document.nodes["second"].params == {}
 
 
-def test_an_invalid_value_is_reported_and_not_stored(panel: InspectorPanel, store: ProjectStore) -> None:
+def test_invalid_value_is_reported_and_not_stored(panel: InspectorPanel, store: ProjectStore) -> None:
     store.select(["second"])
     wrong = row(panel, "out_features")
-    typed(wrong, "0")
+    type_text(wrong, "0")
     assert store.document.nodes["second"].params == {"out_features": 3}
     assert "≥ 1" in wrong._problem.text()
     assert wrong.field.editor.property("invalid")
-    typed(wrong, "4")
+    type_text(wrong, "4")
     assert not wrong._problem.isVisible()
 
 
-def test_arrows_step_from_what_is_implied(panel: InspectorPanel, store: ProjectStore) -> None:
+def test_arrow_keys_step_from_the_inferred_value(panel: InspectorPanel, store: ProjectStore) -> None:
     store.select(["conv"])
     field = row(panel, "stride").field
     assert isinstance(field, TypedField)
@@ -124,13 +124,13 @@ def test_arrows_step_from_what_is_implied(panel: InspectorPanel, store: ProjectS
 
 def test_one_number_or_a_tuple(panel: InspectorPanel, store: ProjectStore) -> None:
     store.select(["conv"])
-    typed(row(panel, "kernel_size"), "3")
+    type_text(row(panel, "kernel_size"), "3")
     assert store.document.nodes["conv"].params["kernel_size"] == 3
-    typed(row(panel, "kernel_size"), "3, 5")
+    type_text(row(panel, "kernel_size"), "3, 5")
     assert store.document.nodes["conv"].params["kernel_size"] == [3, 5]
 
 
-def test_a_switch_back_at_its_default_is_unset(panel: InspectorPanel, store: ProjectStore) -> None:
+def test_switch_at_its_default_is_not_stored(panel: InspectorPanel, store: ProjectStore) -> None:
     store.select(["first"])
     box = row(panel, "bias").field.editor
     QTest.keyClick(box, Qt.Key.Key_Space)
@@ -139,7 +139,7 @@ def test_a_switch_back_at_its_default_is_unset(panel: InspectorPanel, store: Pro
     assert store.document.nodes["first"].params == {}
 
 
-def test_a_choice_back_at_its_default_is_unset(panel: InspectorPanel, store: ProjectStore) -> None:
+def test_choice_at_its_default_is_not_stored(panel: InspectorPanel, store: ProjectStore) -> None:
     store.edit("Add", lambda document: edits.add(document, "loss", Node("nn.CrossEntropyLoss")))
     store.select(["loss"])
     combo = row(panel, "reduction").field.editor
@@ -151,7 +151,7 @@ def test_a_choice_back_at_its_default_is_unset(panel: InspectorPanel, store: Pro
     assert store.document.nodes["loss"].params == {}
 
 
-def test_renaming_keeps_the_form_on_the_node(panel: InspectorPanel, store: ProjectStore) -> None:
+def test_rename_keeps_the_form(panel: InspectorPanel, store: ProjectStore) -> None:
     store.select(["first"])
     panel.rename()
     form = panel.form
@@ -173,7 +173,7 @@ def test_renaming_keeps_the_form_on_the_node(panel: InspectorPanel, store: Proje
         ("Encoder", "Encoder"),
     ],
 )
-def test_a_title_becomes_a_name(panel: InspectorPanel, store: ProjectStore, title: str, name: str) -> None:
+def test_title_is_converted_to_a_name(panel: InspectorPanel, store: ProjectStore, title: str, name: str) -> None:
     store.select(["first"])
     panel.rename()
     form = panel.form
@@ -188,7 +188,7 @@ def test_a_title_becomes_a_name(panel: InspectorPanel, store: ProjectStore, titl
 
 
 @pytest.mark.parametrize("name", ["second", "_", "!", ""])
-def test_a_name_that_cannot_be_is_refused(panel: InspectorPanel, store: ProjectStore, name: str) -> None:
+def test_invalid_name_is_refused(panel: InspectorPanel, store: ProjectStore, name: str) -> None:
     store.select(["first"])
     panel.rename()
     form = panel.form
@@ -200,12 +200,12 @@ def test_a_name_that_cannot_be_is_refused(panel: InspectorPanel, store: ProjectS
     assert form._header._problem.isVisible()
 
 
-def test_several_nodes_share_their_fields(panel: InspectorPanel, store: ProjectStore) -> None:
+def test_form_of_several_nodes_has_their_common_fields(panel: InspectorPanel, store: ProjectStore) -> None:
     store.select(["first", "second"])
     shared = row(panel, "out_features")
     assert isinstance(shared.field, TypedField)
     assert shared.field.line.placeholderText() == "multiple values"
-    typed(shared, "9")
+    type_text(shared, "9")
     assert [store.document.nodes[name].params for name in ("first", "second")] == [{"out_features": 9}] * 2
     store.undo()
     assert store.document.nodes["second"].params == {"out_features": 3}
@@ -214,7 +214,7 @@ def test_several_nodes_share_their_fields(panel: InspectorPanel, store: ProjectS
     assert {each.parameter.name for each in panel.form.rows} <= {"bias"}
 
 
-def test_inferred_values_are_grayed(qtbot: QtBot, window: MainWindow, project: Project) -> None:
+def test_inferred_values_are_dimmed(qtbot: QtBot, window: MainWindow, project: Project) -> None:
     project.store.select(["hidden"])
     inspector = window.project_views[project].inspector
     field = row(inspector, "in_features").field
@@ -224,7 +224,7 @@ def test_inferred_values_are_grayed(qtbot: QtBot, window: MainWindow, project: P
 
 
 def test_added_and_removed_items_are_reported(window: MainWindow, project: Project) -> None:
-    def told(name: str) -> list[str]:
+    def problem_texts(name: str) -> list[str]:
         project.store.select([name])
         form = window.project_views[project].inspector.form
         assert isinstance(form, NodeForm)
@@ -236,11 +236,11 @@ def test_added_and_removed_items_are_reported(window: MainWindow, project: Proje
         "scale": {"Samples in": raw, "Samples out": scaled},
         "batches": {"Samples": scaled, "Input": "N×1×8×8 float32", "Target": "N int64"},
     }.items():
-        texts = told(name)
+        texts = problem_texts(name)
         assert {title: texts[texts.index(title) + 1] for title in facts} == facts
 
 
-def test_a_problem_is_shown_with_its_remedy(qtbot: QtBot, window: MainWindow, project: Project) -> None:
+def test_problem_is_shown_with_its_fix(qtbot: QtBot, window: MainWindow, project: Project) -> None:
     store = project.store
     store.edit("Break", lambda document: edits.set_param(document, "logits", "in_features", 100))
     store.select(["logits"])
@@ -253,9 +253,9 @@ def test_a_problem_is_shown_with_its_remedy(qtbot: QtBot, window: MainWindow, pr
     assert store.history.undo_title == fix.title
 
 
-def test_without_a_selection_the_project_is_shown(panel: InspectorPanel, store: ProjectStore) -> None:
+def test_project_form_is_shown_without_a_selection(panel: InspectorPanel, store: ProjectStore) -> None:
     assert isinstance(panel.form, ProjectForm)
-    typed(row(panel, "epochs"), "3")
+    type_text(row(panel, "epochs"), "3")
     assert store.document.training.epochs == 3
     panel.form._description.setPlainText("Mine")
     assert store.document.description == "Mine"
@@ -272,14 +272,14 @@ def test_without_a_selection_the_project_is_shown(panel: InspectorPanel, store: 
         (Parameter("x", "path", path=PathTo("file")), "/a b.csv", "/a b.csv"),
     ],
 )
-def test_texts_are_read_as_values(parameter: Parameter, text: str, value: object) -> None:
+def test_texts_are_parsed_as_values(parameter: Parameter, text: str, value: object) -> None:
     assert read(parameter, text) == value
     if value is not None:
         assert read(parameter, shown(value)) == value
 
 
 @pytest.mark.parametrize("text", ["", "x", "1.5", "1e999", "0"])
-def test_texts_that_are_no_positive_whole_numbers(text: str) -> None:
+def test_texts_that_are_not_positive_integers(text: str) -> None:
     with pytest.raises(InvalidTextError):
         read(Parameter("x", "int", range=Range(ge=1)), text)
 
@@ -288,15 +288,15 @@ def test_texts_that_are_no_positive_whole_numbers(text: str) -> None:
     ("value", "steps", "result"),
     [(0.001, 1, 0.002), (0.001, -1, 0.0009), (0.5, 1, 0.6), (1e-8, 1, 2e-8), (0.0, 1, 0.1), (9.0, 1, 10.0)],
 )
-def test_steps_of_a_number_are_in_its_first_digit(value: float, steps: int, result: float) -> None:
+def test_arrow_steps_change_the_first_digit(value: float, steps: int, result: float) -> None:
     assert stepped(Parameter("x", "float"), value, steps) == pytest.approx(result)
 
 
-def test_steps_stop_at_the_bounds() -> None:
+def test_arrow_steps_stop_at_the_bounds() -> None:
     assert stepped(Parameter("x", "float", range=Range(ge=0, le=1)), 1.0, 1) == 1.0
 
 
-def test_implied_words() -> None:
+def test_implied_value_texts() -> None:
     assert RowState(64, is_inferred=True).implied(Parameter("x", "int")) == "64 (from input)"
     assert RowState().implied(Parameter("x", "int")) == "required"
     assert RowState(None).implied(Parameter("x", "int", default=None, optional=True)) == "none"
@@ -320,7 +320,7 @@ def path_line(panel: InspectorPanel, store: ProjectStore) -> PathEdit:
         ("/a/b", "/a/b"),
     ],
 )
-def test_a_long_path_shows_its_end(
+def test_long_path_shows_its_end(
     panel: InspectorPanel, path_line: PathEdit, store: ProjectStore, path: str, end: str
 ) -> None:
     store.edit("Set", lambda document: edits.set_param(document, "idx", "folder", path))
@@ -332,19 +332,19 @@ def test_a_long_path_shows_its_end(
     assert path_line.shown == path
 
 
-def test_the_tooltip_shows_the_whole_path(
+def test_tooltip_shows_the_full_path(
     qtbot: QtBot, panel: InspectorPanel, path_line: PathEdit, store: ProjectStore
 ) -> None:
     path = "/srv/projects/first/data/mnist"
     store.edit("Set", lambda document: edits.set_param(document, "idx", "folder", path))
-    place = path_line.rect().center()
-    help_wanted = QHelpEvent(QEvent.Type.ToolTip, place, path_line.mapToGlobal(place))
-    QApplication.sendEvent(path_line, help_wanted)
+    position = path_line.rect().center()
+    tooltip_event = QHelpEvent(QEvent.Type.ToolTip, position, path_line.mapToGlobal(position))
+    QApplication.sendEvent(path_line, tooltip_event)
     qtbot.waitUntil(lambda: QToolTip.text() == path)
     QToolTip.hideText()
 
 
-def test_a_long_remedy_does_not_widen_the_form(qtbot: QtBot, window: MainWindow, project: Project) -> None:
+def test_long_fix_does_not_widen_the_form(qtbot: QtBot, window: MainWindow, project: Project) -> None:
     project.store.edit("Forget the scale", lambda document: edits.remove(document, ["scale"]))
     project.store.edit(
         "Join",
@@ -366,7 +366,7 @@ def test_a_long_remedy_does_not_widen_the_form(qtbot: QtBot, window: MainWindow,
     assert "normalize" in project.store.document.nodes
 
 
-def test_no_line_of_the_description_is_cut_through(window: MainWindow, project: Project) -> None:
+def test_description_field_cuts_no_line(window: MainWindow, project: Project) -> None:
     form = window.project_views[project].inspector.form
     assert isinstance(form, ProjectForm)
     QApplication.processEvents()
@@ -375,16 +375,16 @@ def test_no_line_of_the_description_is_cut_through(window: MainWindow, project: 
     assert shown == 5 * text.fontMetrics().lineSpacing()
 
 
-# -- what is being used stays in its place
+# -- fields do not move while they are used
 
 
-def at(window: MainWindow, widget: QWidget) -> QPoint:
+def window_position(window: MainWindow, widget: QWidget) -> QPoint:
     return widget.mapTo(window, widget.rect().center())
 
 
 @pytest.fixture
-def hidden(qtbot: QtBot, window: MainWindow, project: Project) -> NodeForm:
-    """The form of the node "hidden", in a window whose mouse events take the way of real ones."""
+def hidden_form(qtbot: QtBot, window: MainWindow, project: Project) -> NodeForm:
+    """The form of the node "hidden", in a shown window so that mouse events are dispatched by position."""
     project.store.select(["hidden"])
     form = window.project_views[project].inspector.form
     assert isinstance(form, NodeForm)
@@ -394,47 +394,45 @@ def hidden(qtbot: QtBot, window: MainWindow, project: Project) -> NodeForm:
     return form
 
 
-def test_a_field_stays_in_its_place_while_problems_come_and_go(
-    qtbot: QtBot, window: MainWindow, project: Project, hidden: NodeForm
-) -> None:
-    place = next(row for row in hidden.rows if row.parameter.name == "in_features")
-    field = place.field
+def test_problems_do_not_move_fields(qtbot: QtBot, window: MainWindow, project: Project, hidden_form: NodeForm) -> None:
+    position = next(row for row in hidden_form.rows if row.parameter.name == "in_features")
+    field = position.field
     assert isinstance(field, TypedField)
-    QTest.mouseClick(window.windowHandle(), Qt.MouseButton.LeftButton, pos=at(window, field.line))
-    before = at(window, field.line)
+    QTest.mouseClick(window.windowHandle(), Qt.MouseButton.LeftButton, pos=window_position(window, field.line))
+    before = window_position(window, field.line)
     QTest.keyClicks(field.line, "5")
     qtbot.waitUntil(lambda: any(problem.node == "hidden" for problem in project.store.report.problems))
     QApplication.processEvents()
-    assert at(window, field.line) == before
-    assert hidden._header is not None and hidden._header.mark.isVisible()
-    assert "64" in hidden._header.mark.toolTip()
+    assert window_position(window, field.line) == before
+    assert hidden_form._header is not None and hidden_form._header.mark.isVisible()
+    assert "64" in hidden_form._header.mark.toolTip()
     QTest.keyClick(field.line, Qt.Key.Key_Backspace)
     qtbot.waitUntil(lambda: not project.store.report.problems)
-    qtbot.waitUntil(lambda: not hidden._header.mark.isVisible())  # pyright: ignore[reportOptionalMemberAccess]
-    assert at(window, field.line) == before
+    qtbot.waitUntil(lambda: not hidden_form._header.mark.isVisible())  # pyright: ignore[reportOptionalMemberAccess]
+    assert window_position(window, field.line) == before
 
 
-def test_a_click_meets_the_field_that_was_pressed(
-    qtbot: QtBot, window: MainWindow, project: Project, hidden: NodeForm
+def test_release_hits_the_pressed_field(
+    qtbot: QtBot, window: MainWindow, project: Project, hidden_form: NodeForm
 ) -> None:
-    """The press ends the input in the field above, so that the line under it goes, and brings a check report."""
-    typed_in = next(row for row in hidden.rows if row.parameter.name == "out_features")
-    clicked = next(row for row in hidden.rows if row.parameter.name == "bias").field.editor
+    """The press commits the field above, which removes the message below it and triggers a check report."""
+    typed_in = next(row for row in hidden_form.rows if row.parameter.name == "out_features")
+    clicked = next(row for row in hidden_form.rows if row.parameter.name == "bias").field.editor
     field = typed_in.field
     assert isinstance(field, TypedField)
-    QTest.mouseClick(window.windowHandle(), Qt.MouseButton.LeftButton, pos=at(window, field.line))
+    QTest.mouseClick(window.windowHandle(), Qt.MouseButton.LeftButton, pos=window_position(window, field.line))
     field.line.selectAll()
     QTest.keyClicks(field.line, "0")
     assert typed_in._problem.isVisible()
     QApplication.processEvents()
-    place = clicked.mapTo(window, QPoint(8, clicked.height() // 2))  # of the box itself
-    QTest.mousePress(window.windowHandle(), Qt.MouseButton.LeftButton, pos=place)
+    position = clicked.mapTo(window, QPoint(8, clicked.height() // 2))  # of the box itself
+    QTest.mousePress(window.windowHandle(), Qt.MouseButton.LeftButton, pos=position)
     assert clicked.hasFocus() and field.line.text() == "0", "shown until the release"
     with qtbot.waitSignal(project.store.report_changed, timeout=60_000):
         project.store.recheck()
     QApplication.processEvents()
-    assert clicked.mapTo(window, QPoint(8, clicked.height() // 2)) == place
-    QTest.mouseRelease(window.windowHandle(), Qt.MouseButton.LeftButton, pos=place)
+    assert clicked.mapTo(window, QPoint(8, clicked.height() // 2)) == position
+    QTest.mouseRelease(window.windowHandle(), Qt.MouseButton.LeftButton, pos=position)
     assert project.store.document.nodes["hidden"].params["bias"] is False
     qtbot.waitUntil(lambda: not typed_in._problem.isVisible() and field.line.text() == "256")
 
@@ -448,47 +446,47 @@ def test_a_click_meets_the_field_that_was_pressed(
     ],
     ids=["F5", "Ctrl+Enter", "F10"],
 )
-def test_no_run_begins_while_a_field_holds_no_value(
+def test_invalid_field_prevents_a_run(
     window: MainWindow,
     project: Project,
-    hidden: NodeForm,
+    hidden_form: NodeForm,
     key: Qt.Key,
     modifier: Qt.KeyboardModifier,
     text: str,
     reason: str,
 ) -> None:
-    wrong = next(row for row in hidden.rows if row.parameter.name == "out_features")
-    field = typed(wrong, text)
+    wrong = next(row for row in hidden_form.rows if row.parameter.name == "out_features")
+    field = type_text(wrong, text)
     QTest.keyClick(window.windowHandle(), key, modifier)
     assert not project.runner.runs and not project.runner.is_active
     assert field.line.hasFocus() and field.line.text() == text
     assert wrong._problem.isVisible() and reason in wrong._problem.text() and field.editor.property("invalid")
-    said = window.status._message.text()
-    assert said.startswith(f"“{text}” is not a valid value for hidden.out_features: out_features {reason}.")
+    message = window.status._message.text()
+    assert message.startswith(f"“{text}” is not a valid value for hidden.out_features: out_features {reason}.")
 
 
-def test_a_click_on_run_in_the_empty_panel_keeps_the_text(
-    qtbot: QtBot, window: MainWindow, project: Project, hidden: NodeForm
+def test_run_button_of_an_empty_panel_keeps_typed_text(
+    qtbot: QtBot, window: MainWindow, project: Project, hidden_form: NodeForm
 ) -> None:
     window.docks["runs"].reveal()
-    wrong = next(row for row in hidden.rows if row.parameter.name == "out_features")
-    field = typed(wrong, "0")
+    wrong = next(row for row in hidden_form.rows if row.parameter.name == "out_features")
+    field = type_text(wrong, "0")
     [run] = [
         each
         for each in window.project_views[project].runs.findChildren(QPushButton)
         if each.isVisible() and each.text() == "Run"
     ]
-    QTest.mouseClick(window.windowHandle(), Qt.MouseButton.LeftButton, pos=at(window, run))
+    QTest.mouseClick(window.windowHandle(), Qt.MouseButton.LeftButton, pos=window_position(window, run))
     assert not project.runner.runs
     assert field.line.hasFocus() and field.line.text() == "0"
 
 
 @pytest.mark.parametrize("command", ["run.find-rate", "run.overfit"])
-def test_no_trial_begins_while_a_field_holds_no_value(
-    window: MainWindow, project: Project, hidden: NodeForm, command: str
+def test_invalid_field_prevents_a_trial(
+    window: MainWindow, project: Project, hidden_form: NodeForm, command: str
 ) -> None:
-    wrong = next(row for row in hidden.rows if row.parameter.name == "out_features")
-    field = typed(wrong, "0")
+    wrong = next(row for row in hidden_form.rows if row.parameter.name == "out_features")
+    field = type_text(wrong, "0")
     window.commands.run(command)
     assert window.project_views[project].trial is None
     assert field.line.hasFocus() and field.line.text() == "0"
@@ -496,10 +494,10 @@ def test_no_trial_begins_while_a_field_holds_no_value(
 
 
 def test_an_invalid_training_setting_prevents_a_run(qtbot: QtBot, window: MainWindow, project: Project) -> None:
-    """The value that is typed after the refusal is trained with."""
+    """A value that is entered after the refusal is used for training."""
     project.store.select(())
     epochs = row(window.project_views[project].inspector, "epochs")
-    field = typed(epochs, "0")
+    field = type_text(epochs, "0")
     QTest.keyClick(window.windowHandle(), Qt.Key.Key_F5)
     assert not project.runner.runs
     assert "“0” is not a valid value for epochs" in window.status._message.text()
@@ -514,19 +512,19 @@ def test_an_invalid_training_setting_prevents_a_run(qtbot: QtBot, window: MainWi
     qtbot.waitUntil(lambda: not project.runner.is_active)
 
 
-def test_switches_show_icon_and_words_in_their_middle(qtbot: QtBot, window: MainWindow, project: Project) -> None:
+def test_toggle_buttons_center_icon_and_text(qtbot: QtBot, window: MainWindow, project: Project) -> None:
     project.store.select(["hidden"])
     qtbot.waitUntil(lambda: any(header.isVisible() for header in window.findChildren(NodeHeader)))
     [header] = [header for header in window.findChildren(NodeHeader) if header.isVisible()]
     switches = [button for button in header.findChildren(QToolButton) if button.text()]
     assert [button.text() for button in switches] == ["Freeze", "Mute", "Recompute"]
     for button in switches:
-        left, right = margins(button)
+        left, right = free_margins(button)
         assert abs(left - right) <= 2, (button.text(), left, right)
 
 
-def margins(button: QToolButton) -> tuple[int, int]:
-    """What is free inside its border at the left and at the right, in pixels of the picture."""
+def free_margins(button: QToolButton) -> tuple[int, int]:
+    """Free pixels between the border and the content at the left and at the right."""
     picture = button.grab().toImage()
     ground = picture.pixelColor(picture.width() // 2, 3).lightness()
     inside = range(3, picture.width() - 3)

@@ -1,4 +1,4 @@
-"""What a user does in a first session, in the real window, with mouse and keyboard only."""
+"""Build, train, save and reopen a network in the real window, with mouse and keyboard only."""
 
 from __future__ import annotations
 
@@ -54,14 +54,14 @@ def add_from_palette(view: CanvasView, user: MouseAndKeyboard, text: str, qtbot:
     return name
 
 
-def build(view: CanvasView, qtbot: QtBot) -> dict[str, str]:
-    """The digits network, node by node; each goes behind the one before it. Returns names by title."""
+def build_digits_network(view: CanvasView, qtbot: QtBot) -> dict[str, str]:
+    """Build the digits network; each node is added after the previous one. Returns names by title."""
     user = MouseAndKeyboard(view)
     names: dict[str, str] = {}
     for title in CHAIN:
         key = title if title not in names else "Output"
         names[key] = add_from_palette(view, user, title, qtbot)
-    user.click(empty_place(view))
+    user.click(empty_position(view))
     names["Accuracy"] = add_from_palette(view, user, "Accuracy", qtbot)
     user.key(Qt.Key.Key_L)
     user.key(Qt.Key.Key_Home)
@@ -73,18 +73,18 @@ def build(view: CanvasView, qtbot: QtBot) -> dict[str, str]:
     return names
 
 
-def empty_place(view: CanvasView) -> QPoint:
-    """A point of the viewport where nothing is."""
+def empty_position(view: CanvasView) -> QPoint:
+    """A viewport point without an item."""
     for y in range(40, view.viewport().height(), 40):
-        place = QPoint(60, y)
-        if view.scene().itemAt(view.mapToScene(place), view.transform()) is None:
-            return place
+        position = QPoint(60, y)
+        if view.scene().itemAt(view.mapToScene(position), view.transform()) is None:
+            return position
     raise AssertionError("the canvas is full")
 
 
-def connect(view: CanvasView, user: MouseAndKeyboard, source: str, out: str, target: str, into: str) -> None:
-    user.drag(user.port(source, "output", out), user.port(target, "input", into))
-    assert f"{source}.{out} -> {target}.{into}" in {str(wire) for wire in view.store.document.wires}
+def connect(view: CanvasView, user: MouseAndKeyboard, source: str, output: str, target: str, input_port: str) -> None:
+    user.drag(user.port(source, "output", output), user.port(target, "input", input_port))
+    assert f"{source}.{output} -> {target}.{input_port}" in {str(wire) for wire in view.store.document.wires}
 
 
 def set_number(
@@ -106,7 +106,7 @@ def set_number(
 
 
 def digits_network(window: MainWindow, canvas: CanvasView, qtbot: QtBot) -> dict[str, str]:
-    names = build(canvas, qtbot)
+    names = build_digits_network(canvas, qtbot)
     user = MouseAndKeyboard(canvas)
     set_number(window, user, canvas, names["Linear"], "out_features", "64", qtbot)
     set_number(window, user, canvas, names["Output"], "out_features", "10", qtbot)
@@ -131,8 +131,8 @@ def test_build_train_save_and_reopen(
     qtbot.waitUntil(lambda: runner.run is not None and len(runner.run.curve("loss", "train") or ()) > 5)
     run = runner.run
     assert run is not None
-    seen = len(run.curve("loss", "train") or ())
-    qtbot.waitUntil(lambda: len(run.curve("loss", "train") or ()) > seen + 20)
+    points = len(run.curve("loss", "train") or ())
+    qtbot.waitUntil(lambda: len(run.curve("loss", "train") or ()) > points + 20)
     qtbot.waitUntil(lambda: run.curve("loss", "validation") is not None)
     QTest.keyClick(canvas, Qt.Key.Key_Period, CTRL)
     qtbot.waitUntil(lambda: runner.state == "stopped")
@@ -141,18 +141,18 @@ def test_build_train_save_and_reopen(
     monkeypatch.setattr(dialogs, "path_to_save", lambda *_: path)
     QTest.keyClick(canvas, Qt.Key.Key_S, CTRL)
     qtbot.waitUntil(path.exists)
-    made = canvas.store.document
+    built = canvas.store.document
     QTest.keyClick(canvas, Qt.Key.Key_W, CTRL)
     qtbot.waitUntil(lambda: window.project is None)
     monkeypatch.setattr(dialogs, "paths_to_open", lambda *_: [path])
     QTest.keyClick(window, Qt.Key.Key_O, CTRL)
     qtbot.waitUntil(lambda: window.project is not None)
-    assert project_of(window).store.document == made
+    assert project_of(window).store.document == built
 
 
-def test_undo_everything_and_redo_it(window: MainWindow, canvas: CanvasView, qtbot: QtBot) -> None:
+def test_undo_and_redo_all_edits(window: MainWindow, canvas: CanvasView, qtbot: QtBot) -> None:
     digits_network(window, canvas, qtbot)
-    store, made, empty = canvas.store, canvas.store.document, Document()
+    store, built, empty = canvas.store, canvas.store.document, Document()
     canvas.setFocus()
     for _ in range(200):
         if not store.history.can_undo:
@@ -165,6 +165,6 @@ def test_undo_everything_and_redo_it(window: MainWindow, canvas: CanvasView, qtb
         if not store.history.can_redo:
             break
         QTest.keyClick(canvas, Qt.Key.Key_Z, CTRL | SHIFT)
-    assert store.document == made
-    assert set(canvas.canvas_scene.nodes) == set(made.nodes)
-    assert set(canvas.canvas_scene.wires) == set(made.wires)
+    assert store.document == built
+    assert set(canvas.canvas_scene.nodes) == set(built.nodes)
+    assert set(canvas.canvas_scene.wires) == set(built.wires)

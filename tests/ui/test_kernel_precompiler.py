@@ -1,4 +1,4 @@
-"""Kernels are compiled beside the window, and no process stays behind."""
+"""The process that precompiles kernels ends with the studio."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pytestqt.qtbot import QtBot
 from studio.ui.kernel_precompiler import KernelPrecompiler
 
 
-def test_the_process_ends_with_the_studio(qtbot: QtBot, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_process_ends_with_the_studio(qtbot: QtBot, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("GRADWIRE_KERNELS", str(tmp_path))
     ahead = KernelPrecompiler()
     assert ahead.process.waitForStarted(100_000)
@@ -19,7 +19,7 @@ def test_the_process_ends_with_the_studio(qtbot: QtBot, tmp_path: Path, monkeypa
     assert ahead.process.state() is QProcess.ProcessState.NotRunning
 
 
-def test_where_all_is_there_it_ends_by_itself(qtbot: QtBot, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_process_exits_if_all_kernels_are_cached(qtbot: QtBot, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("studio.ui.kernel_precompiler.MODULE", "this")
     ahead = KernelPrecompiler()
     qtbot.waitUntil(lambda: ahead.process.state() is QProcess.ProcessState.NotRunning)

@@ -1,4 +1,4 @@
-"""A studio that is killed: a template that was only opened and trained comes back with its run."""
+"""After a kill of the studio, an unsaved trained template is recovered with its run."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ application.exec()
 """
 
 
-def test_runs_of_an_unsaved_project_outlive_a_kill(qtbot: QtBot, make_window: MakeWindow, tmp_path: Path) -> None:
+def test_runs_of_an_unsaved_project_survive_a_kill(qtbot: QtBot, make_window: MakeWindow, tmp_path: Path) -> None:
     state = tmp_path / "state"
     state.mkdir()
     child = subprocess.Popen(

@@ -1,4 +1,4 @@
-"""The layered layout: nothing on top of another, links lead one way, chains are straight."""
+"""The layered layout: no overlaps, edges point right, chains are straight."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def _positions(
 
 @st.composite
 def graphs(draw: st.DrawFn) -> tuple[dict[str, tuple[float, float]], list[Link[str]]]:
-    """Any directed graph, circles included."""
+    """Random directed graphs, with cycles."""
     count = draw(st.integers(1, 12))
     heights = draw(st.lists(st.sampled_from([48.0, 64.0, 96.0]), min_size=count, max_size=count))
     sizes = {f"n{index}": (120.0, height) for index, height in enumerate(heights)}
@@ -34,7 +34,7 @@ def graphs(draw: st.DrawFn) -> tuple[dict[str, tuple[float, float]], list[Link[s
 
 
 @given(graphs())
-def test_nodes_never_overlap_and_stand_on_the_grid(
+def test_nodes_do_not_overlap_and_are_on_the_grid(
     graph: tuple[dict[str, tuple[float, float]], list[Link[str]]],
 ) -> None:
     sizes, links = graph
@@ -48,33 +48,33 @@ def test_nodes_never_overlap_and_stand_on_the_grid(
 
 
 @given(graphs())
-def test_data_flows_to_the_right(graph: tuple[dict[str, tuple[float, float]], list[Link[str]]]) -> None:
+def test_edges_point_right(graph: tuple[dict[str, tuple[float, float]], list[Link[str]]]) -> None:
     sizes, links = graph
     forward = [link for link in links if int(link.source[1:]) < int(link.target[1:])]
     positions = _positions(sizes, forward)
     assert all(positions[link.source][0] < positions[link.target][0] for link in forward)
 
 
-def test_a_chain_is_a_straight_row() -> None:
+def test_chain_is_a_straight_row() -> None:
     names = ["a", "b", "c", "d"]
     positions = _positions(dict.fromkeys(names, SIZE), [Link(a, b, 36, 36) for a, b in pairwise(names)])
     assert {y for _, y in positions.values()} == {0}
-    assert [positions[name][0] for name in names] == [place * (SIZE[0] + SPACING.column) for place in range(4)]
+    assert [positions[name][0] for name in names] == [index * (SIZE[0] + SPACING.column) for index in range(4)]
 
 
-def test_a_skip_connection_does_not_run_through_the_nodes_that_it_skips() -> None:
+def test_skip_connection_avoids_skipped_nodes() -> None:
     sizes = dict.fromkeys("abcd", SIZE)
     links = [Link("a", "b", 36, 36), Link("b", "c", 36, 36), Link("c", "d", 36, 36), Link("a", "d", 36, 52)]
     positions = _positions(sizes, links)
     assert positions["b"][1] == positions["c"][1]
 
 
-def test_separate_parts_are_stacked() -> None:
+def test_components_are_stacked() -> None:
     positions = _positions(dict.fromkeys("abcd", SIZE), [Link("a", "b"), Link("c", "d")])
     assert positions["a"][1] == positions["b"][1] < positions["c"][1] == positions["d"][1]
 
 
-def test_a_source_stands_right_before_what_it_feeds() -> None:
+def test_source_is_directly_before_its_consumer() -> None:
     positions = _positions(dict.fromkeys("abcx", SIZE), [Link("a", "b"), Link("b", "c"), Link("x", "c")])
     assert positions["x"][0] == positions["b"][0]
 
@@ -85,27 +85,27 @@ def test_crossings_are_removed() -> None:
     assert positions[order[0]][1] < positions[order[1]][1]
 
 
-def test_it_can_be_given_up() -> None:
+def test_layout_can_be_cancelled() -> None:
     with pytest.raises(CancelledError):
         _positions(dict.fromkeys("abc", SIZE), [Link("a", "b"), Link("b", "c")], cancelled=lambda: True)
 
 
 def test_two_thousand_nodes_in_bounded_work() -> None:
-    asked = 0
+    calls = 0
 
     def count() -> bool:
-        nonlocal asked
-        asked += 1
+        nonlocal calls
+        calls += 1
         return False
 
     sizes = {f"n{index}": SIZE for index in range(2000)}
     links = [Link(f"n{index}", f"n{index + 1}") for index in range(1999) if index % 40 != 39]
     assert len(_positions(sizes, links, count)) == 2000
-    assert asked < 50_000  # one question per rank and sweep
+    assert calls < 50_000  # one call per rank and sweep
 
 
 @given(graphs())
-def test_routes_pass_the_columns_between_one_by_one(
+def test_routes_cross_each_column_between(
     graph: tuple[dict[str, tuple[float, float]], list[Link[str]]],
 ) -> None:
     sizes, links = graph
@@ -117,11 +117,11 @@ def test_routes_pass_the_columns_between_one_by_one(
         assert stops == sorted(set(stops))
 
 
-def test_an_empty_graph_has_an_empty_layout() -> None:
+def test_empty_graph_has_an_empty_layout() -> None:
     assert not _positions({}, [])
 
 
-def test_many_circles_are_opened_in_bounded_work() -> None:
+def test_many_cycles_take_bounded_work() -> None:
     names = [f"n{index}" for index in range(3000)]
     circles = [Link(*ends) for a, b in zip(names[::2], names[1::2], strict=True) for ends in ((a, b), (b, a))]
     began = time.process_time()

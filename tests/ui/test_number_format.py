@@ -1,4 +1,4 @@
-"""Numbers as people read them, progress, curves, and finding by a few letters."""
+"""Number formats, progress of runs, and fuzzy matching."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from studio.ui.fuzzy_match import score
 
 
 @pytest.mark.parametrize(
-    ("text", "wanted"),
+    ("text", "expected"),
     [
         (number_format.count(235146, "parameters"), "235,146 parameters"),
         (number_format.count(1, "parameters"), "1 parameter"),
@@ -44,8 +44,8 @@ from studio.ui.fuzzy_match import score
         (number_format.norm(1.2e-7), "1.2e-07"),
     ],
 )
-def test_numbers(text: str, wanted: str) -> None:
-    assert text == wanted
+def test_numbers(text: str, expected: str) -> None:
+    assert text == expected
 
 
 def started(epochs: int | None = 2, steps: int | None = None) -> fit.Started:
@@ -57,7 +57,7 @@ def step(number: int, loss: float = 1.0, seconds: float = 0.5) -> fit.Step:
     return fit.Step(epoch + 1, batch + 1, number, loss, {}, {"accuracy": 0.5}, seconds, 20.0, 0.1, math.isfinite(loss))
 
 
-def test_progress_tells_share_and_time_left() -> None:
+def test_progress_fraction_and_remaining_time() -> None:
     progress = RunProgress().after(started())
     assert progress.fraction == 0
     assert progress.seconds_left is None
@@ -73,7 +73,7 @@ def test_progress_ends_with_the_first_limit() -> None:
     assert RunProgress().after(started(epochs=None, steps=None)).fraction == 0
 
 
-def test_progress_on_a_stream_is_known_after_its_first_epoch() -> None:
+def test_stream_length_is_known_after_the_first_epoch() -> None:
     progress = RunProgress().after(fit.Started(3, None, None, None, None, 1, "cpu", 0))
     for number in range(1, 11):
         progress = progress.after(step(number))
@@ -84,14 +84,14 @@ def test_progress_on_a_stream_is_known_after_its_first_epoch() -> None:
     assert progress.seconds_left == pytest.approx(10.0)
 
 
-def test_progress_on_a_stream_counts_the_steps_that_were_asked_for() -> None:
+def test_stream_progress_uses_the_step_limit() -> None:
     progress = RunProgress().after(fit.Started(None, 40, None, None, None, 1, "cpu", 0))
     for number in range(1, 11):
         progress = progress.after(step(number))
     assert progress.fraction == 0.25
 
 
-def test_a_few_letters_find_what_is_meant() -> None:
+def test_fuzzy_match_finds_titles_by_a_few_letters() -> None:
     titles = ["Save", "Save as…", "Dark theme", "Restore default layout"]
     assert max(titles, key=lambda title: score("dt", title) or -99) == "Dark theme"
     assert max(titles, key=lambda title: score("save", title) or -99) == "Save"

@@ -1,4 +1,4 @@
-"""Optimizers in the window: the layers that they train, and the learning rate that is planned."""
+"""Optimizers in the window: their trained layers and learning rate schedules."""
 
 from __future__ import annotations
 
@@ -19,45 +19,45 @@ from studio.ui.window.main_window import MainWindow
 
 
 @pytest.fixture
-def two(qtbot: QtBot, project: Project) -> Project:
-    """The digits template with SGD beside Adam."""
+def two_optimizers(qtbot: QtBot, project: Project) -> Project:
+    """The digits template with the optimizers Adam and SGD."""
 
-    def function(document: Document) -> Document:
+    def change(document: Document) -> Document:
         document = edits.add(document, "sgd", Node("optim.SGD", {"lr": 0.1}, at=(1000, 400)))
         return edits.connect(document, Wire(Endpoint("cross_entropy", "loss"), Endpoint("sgd", "loss")))
 
-    project.store.edit("Add SGD", function)
+    project.store.edit("Add SGD", change)
     qtbot.waitUntil(lambda: project.store.is_checked)
     return project
 
 
 def form(window: MainWindow, project: Project, name: str) -> NodeForm:
     project.store.select([name])
-    found = window.project_views[project].inspector.form
-    assert isinstance(found, NodeForm)
-    return found
+    widget = window.project_views[project].inspector.form
+    assert isinstance(widget, NodeForm)
+    return widget
 
 
 def layers(window: MainWindow, project: Project, name: str) -> TrainedLayersList:
-    found = form(window, project, name).findChild(TrainedLayersList)
-    assert found is not None
-    return found
+    widget = form(window, project, name).findChild(TrainedLayersList)
+    assert widget is not None
+    return widget
 
 
 def click(box: QCheckBox) -> None:
     QTest.mouseClick(box, Qt.MouseButton.LeftButton, pos=QPoint(10, box.height() // 2))
 
 
-def test_layers_are_chosen_with_the_mouse(qtbot: QtBot, window: MainWindow, two: Project) -> None:
-    store = two.store
-    listed = layers(window, two, "adam")
+def test_select_trained_layers_with_the_mouse(qtbot: QtBot, window: MainWindow, two_optimizers: Project) -> None:
+    store = two_optimizers.store
+    listed = layers(window, two_optimizers, "adam")
     assert list(listed.boxes) == ["hidden", "logits"]
     assert listed.all_layers.isChecked() and not listed.boxes["hidden"].isEnabled()
     assert [problem.code for problem in store.report.errors] == ["shared-layers"]
     click(listed.all_layers)
     click(listed.boxes["logits"])
     assert store.document.nodes["adam"].trains == ("hidden",)
-    listed = layers(window, two, "sgd")
+    listed = layers(window, two_optimizers, "sgd")
     click(listed.all_layers)
     click(listed.boxes["hidden"])
     qtbot.waitUntil(lambda: store.is_checked and not store.report.problems)
@@ -66,61 +66,65 @@ def test_layers_are_chosen_with_the_mouse(qtbot: QtBot, window: MainWindow, two:
     assert listed.boxes["hidden"].isChecked()
 
 
-def test_the_last_layer_stays(window: MainWindow, two: Project) -> None:
-    listed = layers(window, two, "adam")
+def test_last_trained_layer_cannot_be_unchecked(window: MainWindow, two_optimizers: Project) -> None:
+    listed = layers(window, two_optimizers, "adam")
     click(listed.all_layers)
     click(listed.boxes["logits"])
     click(listed.boxes["hidden"])
-    assert two.store.document.nodes["adam"].trains == ("hidden",)
+    assert two_optimizers.store.document.nodes["adam"].trains == ("hidden",)
     assert listed.boxes["hidden"].isChecked()
 
 
-def test_layers_are_chosen_with_keys(window: MainWindow, two: Project) -> None:
-    listed = layers(window, two, "adam")
+def test_select_trained_layers_with_the_keyboard(window: MainWindow, two_optimizers: Project) -> None:
+    listed = layers(window, two_optimizers, "adam")
     listed.all_layers.setFocus()
     QTest.keyClick(listed.all_layers, Qt.Key.Key_Space)
     listed.boxes["hidden"].setFocus()
     QTest.keyClick(listed.boxes["hidden"], Qt.Key.Key_Space)
-    assert two.store.document.nodes["adam"].trains == ("logits",)
+    assert two_optimizers.store.document.nodes["adam"].trains == ("logits",)
 
 
-def test_a_renamed_layer_stays_chosen_in_the_list(qtbot: QtBot, window: MainWindow, two: Project) -> None:
-    two.store.edit("Choose", lambda document: edits.set_trains(document, "adam", ["hidden"]))
-    two.store.edit("Rename", lambda document: edits.rename(document, "hidden", "first"))
-    qtbot.waitUntil(lambda: two.store.is_checked)
-    listed = layers(window, two, "adam")
+def test_renamed_layer_stays_checked(qtbot: QtBot, window: MainWindow, two_optimizers: Project) -> None:
+    two_optimizers.store.edit("Choose", lambda document: edits.set_trains(document, "adam", ["hidden"]))
+    two_optimizers.store.edit("Rename", lambda document: edits.rename(document, "hidden", "first"))
+    qtbot.waitUntil(lambda: two_optimizers.store.is_checked)
+    listed = layers(window, two_optimizers, "adam")
     assert list(listed.boxes) == ["first", "logits"]
     assert listed.boxes["first"].isChecked() and not listed.boxes["logits"].isChecked()
-    two.store.edit("Delete", lambda document: edits.remove(document, ["first"]))
-    qtbot.waitUntil(lambda: two.store.is_checked)
+    two_optimizers.store.edit("Delete", lambda document: edits.remove(document, ["first"]))
+    qtbot.waitUntil(lambda: two_optimizers.store.is_checked)
     assert listed.boxes["first"].text() == "first (missing)"
 
 
-def test_layers_of_the_selected_optimizer_light_up(qtbot: QtBot, window: MainWindow, two: Project) -> None:
-    def function(document: Document) -> Document:
+def test_layers_of_the_selected_optimizer_are_highlighted(
+    qtbot: QtBot, window: MainWindow, two_optimizers: Project
+) -> None:
+    def change(document: Document) -> Document:
         return edits.set_trains(edits.set_trains(document, "adam", ["hidden"]), "sgd", ["logits"])
 
-    two.store.edit("Choose", function)
-    qtbot.waitUntil(lambda: two.store.is_checked)
+    two_optimizers.store.edit("Choose", change)
+    qtbot.waitUntil(lambda: two_optimizers.store.is_checked)
 
-    def lit() -> set[str]:
+    def highlighted() -> set[str]:
         return {
-            name for name, item in window.project_views[two].canvas.canvas_scene.nodes.items() if item.state.highlighted
+            name
+            for name, item in window.project_views[two_optimizers].canvas.canvas_scene.nodes.items()
+            if item.state.highlighted
         }
 
     for selected, trained in {"sgd": {"logits"}, "adam": {"hidden"}, "relu": set[str]()}.items():
-        two.store.select([selected])
-        assert lit() == trained
+        two_optimizers.store.select([selected])
+        assert highlighted() == trained
 
 
-def test_a_schedule_shows_its_plan(qtbot: QtBot, window: MainWindow, project: Project) -> None:
+def test_schedule_shows_its_learning_rates(qtbot: QtBot, window: MainWindow, project: Project) -> None:
     store = project.store
 
-    def function(document: Document) -> Document:
+    def change(document: Document) -> Document:
         document = edits.add(document, "cosine", Node("lr_scheduler.CosineAnnealingLR", at=(1200, 176)))
         return edits.connect(document, Wire(Endpoint("adam", "optimizer"), Endpoint("cosine", "optimizer")))
 
-    store.edit("Add a schedule", function)
+    store.edit("Add a schedule", change)
     view = form(window, project, "cosine").findChild(LearningRatePlot)
     assert view is not None
     qtbot.waitUntil(view.isVisible)

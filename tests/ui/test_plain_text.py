@@ -1,4 +1,4 @@
-"""Texts of files are shown letter by letter. As HTML they could have Qt load a picture from another machine."""
+"""Texts from files are shown as plain text, because HTML could make Qt load images from the network."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from studio.ui.widgets.labels import ElidedLabel
 IMAGE = "<img src='//elsewhere/share/x.png'>"
 
 
-def shown(tooltip: str) -> str:
-    """What a person reads."""
+def displayed_text(tooltip: str) -> str:
+    """The text that a tooltip displays."""
     document = QTextDocument()
     if QtGui.Qt.mightBeRichText(tooltip):
         document.setHtml(tooltip)
@@ -28,18 +28,18 @@ def shown(tooltip: str) -> str:
 
 
 @pytest.mark.parametrize("text", [IMAGE, f"a\n{IMAGE}", "<?xml?>", "1 < 2", "a & b", "two\nlines", "<b>x</b> &lt;", ""])
-def test_a_tooltip_shows_its_letters(qtbot: QtBot, text: str) -> None:
+def test_tooltip_shows_html_as_text(qtbot: QtBot, text: str) -> None:
     label = ElidedLabel()
     qtbot.addWidget(label)
     label.setText(text)
-    assert shown(label.toolTip()) == text
+    assert displayed_text(label.toolTip()) == text
 
 
-def test_a_question_shows_its_letters(qtbot: QtBot, monkeypatch: pytest.MonkeyPatch) -> None:
-    asked: list[QMessageBox] = []
+def test_dialogs_show_html_as_text(qtbot: QtBot, monkeypatch: pytest.MonkeyPatch) -> None:
+    boxes: list[QMessageBox] = []
 
     def exec(box: QMessageBox) -> None:
-        asked.append(box)
+        boxes.append(box)
 
     monkeypatch.setattr(QMessageBox, "exec", exec)
     window = QWidget()
@@ -47,4 +47,4 @@ def test_a_question_shows_its_letters(qtbot: QtBot, monkeypatch: pytest.MonkeyPa
     message(window, IMAGE, IMAGE)
     save_before_closing(window, IMAGE, is_running=False)
     confirm_overwrite(window, Path(IMAGE))
-    assert [box.textFormat() for box in asked] == [Qt.TextFormat.PlainText] * 3
+    assert [box.textFormat() for box in boxes] == [Qt.TextFormat.PlainText] * 3

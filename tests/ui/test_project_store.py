@@ -1,4 +1,4 @@
-"""The store: edits, selection, checks off the thread, problems of runs."""
+"""The project store: edits, selection, background checks and problems of runs."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ from studio.ui.project.project_store import ProjectStore
 LINEAR = Node("nn.Linear")
 
 
-def quick(document: Document, base: Path | None) -> Report:
+def check_nothing(document: Document, base: Path | None) -> Report:
     return Report(problems=tuple(Problem("error", "x", name, node=name) for name in document.nodes))
 
 
 @pytest.fixture
 def store(qtbot: QtBot) -> Iterator[ProjectStore]:
-    store = ProjectStore(Document(), catalogue(), quick)
+    store = ProjectStore(Document(), catalogue(), check_nothing)
     yield store
     store.close()
 
@@ -36,13 +36,13 @@ def add(store: ProjectStore, name: str) -> None:
 
 def test_an_edit_is_emitted_with_both_documents(qtbot: QtBot, store: ProjectStore) -> None:
     before = store.document
-    with qtbot.waitSignal(store.document_changed) as told:
+    with qtbot.waitSignal(store.document_changed) as signal:
         add(store, "hidden")
-    assert told.args == [before, store.document]
+    assert signal.args == [before, store.document]
     assert not store.is_saved
 
 
-def test_undo_and_redo_go_back_to_the_very_documents(store: ProjectStore) -> None:
+def test_undo_and_redo_restore_the_same_objects(store: ProjectStore) -> None:
     empty = store.document
     add(store, "hidden")
     full = store.document
@@ -52,15 +52,15 @@ def test_undo_and_redo_go_back_to_the_very_documents(store: ProjectStore) -> Non
     assert store.document is full
 
 
-def test_a_refused_edit_changes_nothing_and_tells_why(qtbot: QtBot, store: ProjectStore) -> None:
+def test_refused_edit_changes_nothing_and_emits_the_reason(qtbot: QtBot, store: ProjectStore) -> None:
     before = store.document
-    with qtbot.waitSignal(store.refused) as told:
+    with qtbot.waitSignal(store.refused) as signal:
         assert not store.edit("Remove", lambda document: edits.remove(document, ["ghost"]))
-    assert "ghost" in told.args[0]
+    assert "ghost" in signal.args[0]
     assert store.document is before
 
 
-def test_merged_edits_are_one_step_until_sealed(store: ProjectStore) -> None:
+def test_merged_edits_are_one_undo_step_until_the_gesture_ends(store: ProjectStore) -> None:
     add(store, "hidden")
     for value in (1, 12, 128):
         store.edit("Set", lambda d, v=value: edits.set_param(d, "hidden", "out_features", v), merge="typing")
@@ -72,7 +72,7 @@ def test_merged_edits_are_one_step_until_sealed(store: ProjectStore) -> None:
     assert store.document.nodes["hidden"].params == {}
 
 
-def test_the_selection_follows_a_rename_and_forgets_the_removed(store: ProjectStore) -> None:
+def test_selection_follows_renames_and_removals(store: ProjectStore) -> None:
     add(store, "hidden")
     store.select(["hidden", "ghost"])
     assert store.selection == {"hidden"}
@@ -82,7 +82,7 @@ def test_the_selection_follows_a_rename_and_forgets_the_removed(store: ProjectSt
     assert store.selection == frozenset()
 
 
-def test_the_report_arrives_for_the_newest_document(qtbot: QtBot, store: ProjectStore) -> None:
+def test_report_describes_the_newest_document(qtbot: QtBot, store: ProjectStore) -> None:
     for name in ("a", "b", "c"):
         add(store, name)
     assert not store.is_checked
@@ -90,25 +90,25 @@ def test_the_report_arrives_for_the_newest_document(qtbot: QtBot, store: Project
     assert [problem.node for problem in store.report.problems] == ["a", "b", "c"]
 
 
-def test_checks_run_off_the_thread_and_skip_what_is_outdated(qtbot: QtBot) -> None:
-    gate, seen = threading.Event(), []
+def test_checks_run_in_a_thread_and_skip_outdated_documents(qtbot: QtBot) -> None:
+    gate, checks = threading.Event(), []
 
     def slow(document: Document, base: Path | None) -> Report:
-        seen.append((len(document.nodes), threading.current_thread() is threading.main_thread()))
+        checks.append((len(document.nodes), threading.current_thread() is threading.main_thread()))
         gate.wait(10)
         return Report()
 
     store = ProjectStore(Document(), catalogue(), slow)
-    qtbot.waitUntil(lambda: len(seen) == 1)
+    qtbot.waitUntil(lambda: len(checks) == 1)
     for name in ("a", "b", "c"):
         add(store, name)
     gate.set()
     qtbot.waitUntil(lambda: store.is_checked)
-    assert seen == [(0, False), (3, False)]
+    assert checks == [(0, False), (3, False)]
     store.close()
 
 
-def test_a_check_that_breaks_is_a_problem_not_a_crash(qtbot: QtBot) -> None:
+def test_exception_in_a_check_becomes_a_problem(qtbot: QtBot) -> None:
     def broken(document: Document, base: Path | None) -> Report:
         raise ZeroDivisionError("oops")
 
@@ -118,7 +118,7 @@ def test_a_check_that_breaks_is_a_problem_not_a_crash(qtbot: QtBot) -> None:
     store.close()
 
 
-def test_problems_of_a_run_stand_beside_the_check_until_the_next_edit(qtbot: QtBot, store: ProjectStore) -> None:
+def test_run_problems_are_shown_until_the_next_edit(qtbot: QtBot, store: ProjectStore) -> None:
     add(store, "hidden")
     qtbot.waitUntil(lambda: store.is_checked)
     store.set_run_problems([Problem("error", "run-failed", "boom", node="hidden")])
@@ -131,13 +131,13 @@ def test_problems_of_a_run_stand_beside_the_check_until_the_next_edit(qtbot: QtB
     assert [problem.message for problem in store.report.problems] == ["hidden"]
 
 
-def test_saved_is_emitted_when_it_changes(qtbot: QtBot, store: ProjectStore, tmp_path: Path) -> None:
-    told: list[bool] = []
-    store.saved_changed.connect(told.append)
+def test_saved_changed_is_emitted_on_changes_only(qtbot: QtBot, store: ProjectStore, tmp_path: Path) -> None:
+    signal: list[bool] = []
+    store.saved_changed.connect(signal.append)
     add(store, "hidden")
     store.mark_saved(store.document, tmp_path / "net.gradwire")
     store.undo()
     store.redo()
-    assert told == [False, True, False, True]
+    assert signal == [False, True, False, True]
     assert store.name == "net"
     assert store.base == tmp_path

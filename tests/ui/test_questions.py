@@ -1,4 +1,4 @@
-"""What the window asks before something is lost: keys of other commands, and projects that are not saved."""
+"""Confirmations before a shortcut is reassigned or unsaved work is lost."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from studio.ui import dialogs
 from studio.ui.window.main_window import MainWindow
 from studio.ui.window.settings_dialog import SettingsDialog
 from studio.ui.window.shortcut_table import ShortcutTable
-from tests.ui.test_window import answer, change
+from tests.ui.test_window import make_change, patch_dialog
 
 CTRL, LEFT = Qt.KeyboardModifier.ControlModifier, Qt.MouseButton.LeftButton
 MESSAGE = dialogs.message
@@ -32,7 +32,7 @@ def keys(window: MainWindow, qtbot: QtBot) -> ShortcutTable:
 
 
 def press(table: ShortcutTable, id: str, key: Qt.Key, qtbot: QtBot) -> None:
-    """Choose a command and press its new keys, which count a second later."""
+    """Select a command and press its new shortcut, which Qt accepts after a second."""
     table.choose(id)
     with qtbot.waitSignal(table.keys.editingFinished):
         QTest.keyClick(table.keys, key, CTRL)
@@ -43,9 +43,7 @@ def click(button: QPushButton) -> None:
     QTest.mouseClick(button, LEFT)
 
 
-def test_keys_of_another_command_are_taken_only_after_a_question(
-    window: MainWindow, keys: ShortcutTable, qtbot: QtBot
-) -> None:
+def test_shortcut_of_another_command_needs_confirmation(window: MainWindow, keys: ShortcutTable, qtbot: QtBot) -> None:
     press(keys, "view.focus", Qt.Key.Key_S, qtbot)
     assert window.commands.shortcuts("file.save") == ("Ctrl+S",)
     assert "Ctrl+S is assigned to Save" in keys._message.text()
@@ -60,9 +58,7 @@ def test_keys_of_another_command_are_taken_only_after_a_question(
     assert not keys.reassign.isVisible()
 
 
-def test_default_gives_keys_back_and_asks_for_those_that_it_takes(
-    window: MainWindow, keys: ShortcutTable, qtbot: QtBot
-) -> None:
+def test_reset_frees_shortcuts_and_confirms_conflicts(window: MainWindow, keys: ShortcutTable, qtbot: QtBot) -> None:
     press(keys, "view.focus", Qt.Key.Key_S, qtbot)
     click(keys.reassign)
     click(keys._reset_button)
@@ -80,21 +76,21 @@ def test_default_gives_keys_back_and_asks_for_those_that_it_takes(
     assert window.commands.shortcuts("view.focus") == ("F11",)
 
 
-@pytest.mark.parametrize(("said", "stays"), [("Save all", False), ("Discard all", False), ("Cancel", True)])
-def test_quitting_asks_once_with_a_list(
-    window: MainWindow, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, said: str, stays: bool
+@pytest.mark.parametrize(("choice", "is_open"), [("Save all", False), ("Discard all", False), ("Cancel", True)])
+def test_quitting_asks_once_about_all_unsaved_projects(
+    window: MainWindow, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, choice: str, is_open: bool
 ) -> None:
     projects = [window.open_projects.from_template(template("digits-mlp")) for _ in range(2)]
     saved = window.open_projects.new()
     for project in projects:
-        change(project)
-    told: list[str] = []
+        make_change(project)
+    measured: list[str] = []
 
     def choose() -> None:
         box = QApplication.activeModalWidget()
         assert isinstance(box, QMessageBox)
-        told.append(box.informativeText())
-        QTest.mouseClick(next(button for button in box.buttons() if button.text() == said), LEFT)
+        measured.append(box.informativeText())
+        QTest.mouseClick(next(button for button in box.buttons() if button.text() == choice), LEFT)
 
     shown: list[object] = []
 
@@ -107,58 +103,58 @@ def test_quitting_asks_once_with_a_list(
     QTimer.singleShot(0, choose)
     names = [project.store.name for project in projects]
     window.close()
-    assert len(told) == 1 and all(name in told[0] for name in names) and saved.store.name not in told[0]
-    assert window.isVisible() is stays
-    assert len(window.open_projects.projects) == (3 if stays else 0)
-    assert shown == (projects if said == "Save all" else [])
+    assert len(measured) == 1 and all(name in measured[0] for name in names) and saved.store.name not in measured[0]
+    assert window.isVisible() is is_open
+    assert len(window.open_projects.projects) == (3 if is_open else 0)
+    assert shown == (projects if choice == "Save all" else [])
     assert len(list(tmp_path.glob("*.gradwire"))) == len(shown)
 
 
-def test_closing_a_tab_in_the_back_shows_it_before_asking(window: MainWindow, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_closing_a_background_tab_shows_it_before_asking(window: MainWindow, monkeypatch: pytest.MonkeyPatch) -> None:
     back = window.open_projects.new()
-    change(back)
+    make_change(back)
     window.open_projects.new()
-    asked = answer(monkeypatch, "save_before_closing", "cancel")
+    calls = patch_dialog(monkeypatch, "save_before_closing", "cancel")
     window.files.close(back)
-    assert asked and window.project is back
+    assert calls and window.project is back
 
 
-def test_a_message_is_wide_enough_for_a_path(window: MainWindow) -> None:
-    told: list[tuple[int, bool]] = []
+def test_message_is_wide_enough_for_a_path(window: MainWindow) -> None:
+    measured: list[tuple[int, bool]] = []
 
-    def look() -> None:
+    def inspect_box() -> None:
         box = QApplication.activeModalWidget()
         assert isinstance(box, QMessageBox)
         hint = QStyle.StyleHint.SH_DialogButtonBox_ButtonsHaveIcons
-        told.append((box.width(), bool(box.style().styleHint(hint, None, box.buttons()[0]))))
+        measured.append((box.width(), bool(box.style().styleHint(hint, None, box.buttons()[0]))))
         QTest.keyClick(box, Qt.Key.Key_Escape)
 
-    QTimer.singleShot(0, look)
+    QTimer.singleShot(0, inspect_box)
     MESSAGE(window, "Could not open it", "/media/person/networks/a_network.gradwire, line 2: the text ends.")
-    [(width, has_icons)] = told
+    [(width, has_icons)] = measured
     assert width >= 400 and not has_icons
 
 
 @pytest.mark.parametrize("name", ["net", "a_network_with_a_name_that_says_all_about_it_and_more.gradwire"])
-def test_no_word_of_a_question_is_cut_off(window: MainWindow, name: str) -> None:
-    told: list[tuple[int, int]] = []
+def test_dialog_text_is_not_cut_off(window: MainWindow, name: str) -> None:
+    measured: list[tuple[int, int]] = []
 
-    def look() -> None:
+    def inspect_box() -> None:
         box = QApplication.activeModalWidget()
         assert isinstance(box, QMessageBox)
-        for words in box.findChildren(QLabel):
-            if words.text():
-                room = words.contentsRect()
-                flags = Qt.TextFlag.TextWordWrap if words.wordWrap() else Qt.TextFlag.TextSingleLine
-                needed = words.fontMetrics().boundingRect(room, flags, words.text())
-                told.append((needed.width() - room.width(), needed.height() - room.height()))
+        for text in box.findChildren(QLabel):
+            if text.text():
+                room = text.contentsRect()
+                flags = Qt.TextFlag.TextWordWrap if text.wordWrap() else Qt.TextFlag.TextSingleLine
+                needed = text.fontMetrics().boundingRect(room, flags, text.text())
+                measured.append((needed.width() - room.width(), needed.height() - room.height()))
         QTest.keyClick(box, Qt.Key.Key_Escape)
 
-    QTimer.singleShot(0, look)
+    QTimer.singleShot(0, inspect_box)
     MESSAGE(window, f"Could not open {name}", f"/data/people/networks/{name}, line 2: the text ends.")
-    QTimer.singleShot(0, look)
+    QTimer.singleShot(0, inspect_box)
     window.commands.run("help.about")
-    assert len(told) == 4 and all(width <= 0 and height <= 0 for width, height in told)
+    assert len(measured) == 4 and all(width <= 0 and height <= 0 for width, height in measured)
 
 
 @pytest.mark.parametrize(("runs", "lost"), [(0, "changes will"), (1, "changes and 1 run will"), (3, "and 3 runs will")])

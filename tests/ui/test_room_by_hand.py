@@ -1,4 +1,4 @@
-"""Nodes keep apart, and wires show their shapes, while a project is edited with mouse and keys."""
+"""Edits with mouse and keyboard keep nodes apart and wires long enough for their shape labels."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from studio.ui.panels.inspector.text_fields import TypedField
 from studio.ui.project.project import Project
 from studio.ui.window.main_window import MainWindow
 from tests.ui.canvas.mouse_and_keyboard import MouseAndKeyboard
-from tests.ui.canvas.test_canvas_view import drop
+from tests.ui.canvas.test_canvas_view import drop_type
 
 Key = Qt.Key
 
@@ -40,7 +40,7 @@ def overlapping(view: CanvasView) -> list[tuple[str, str]]:
 
 
 def unlabeled(view: CanvasView, name: str) -> list[str]:
-    """Wires of a node that show no shape although they carry one."""
+    """Wires of a node that have a shape but no visible label."""
     items = view.canvas_scene.wires.items()
     return [
         str(wire)
@@ -49,7 +49,7 @@ def unlabeled(view: CanvasView, name: str) -> list[str]:
     ]
 
 
-def test_nodes_dropped_on_wires_keep_apart(view: CanvasView, project: Project, qtbot: QtBot) -> None:
+def test_nodes_dropped_on_wires_do_not_overlap(view: CanvasView, project: Project, qtbot: QtBot) -> None:
     user = MouseAndKeyboard(view)
     for key, wire in (
         ("nn.Dropout", "flatten.output -> hidden.input"),
@@ -58,16 +58,16 @@ def test_nodes_dropped_on_wires_keep_apart(view: CanvasView, project: Project, q
     ):
         item = next(item for each, item in view.canvas_scene.wires.items() if str(each) == wire)
         view.camera.center_on(item.path.pointAtPercent(0.5), animated=False)
-        place = user.wire(wire)
-        assert view.canvas_scene.hit(view.camera.to_scene(place)).wire == item.wire
-        drop(view, key, place)
+        position = user.wire(wire)
+        assert view.canvas_scene.hit(view.camera.to_scene(position)).wire == item.wire
+        drop_type(view, key, position)
         qtbot.waitUntil(lambda: project.store.is_checked)
         assert overlapping(view) == []
         if key != "nn.BatchNorm1d":  # which stands in a wire that leads back
             assert unlabeled(view, next(iter(project.store.selection))) == []
 
 
-def test_a_long_name_typed_in_place_pushes_the_neighbors(view: CanvasView, project: Project, qtbot: QtBot) -> None:
+def test_long_name_typed_in_the_editor_pushes_the_neighbors(view: CanvasView, project: Project, qtbot: QtBot) -> None:
     user = MouseAndKeyboard(view)
     name = "a_name_that_goes_on_for_longer_than_nodes_are_wide"
     view.reveal("dropout")
@@ -85,7 +85,7 @@ def test_a_long_name_typed_in_place_pushes_the_neighbors(view: CanvasView, proje
     assert "dropout" in project.store.document.nodes and not project.store.history.can_undo
 
 
-def test_a_caption_that_grows_while_it_is_typed_pushes_the_neighbors(
+def test_summary_that_grows_while_typing_pushes_the_neighbors(
     view: CanvasView, window: MainWindow, project: Project, qtbot: QtBot
 ) -> None:
     adam = view.canvas_scene.nodes["adam"].box
@@ -107,25 +107,25 @@ def test_a_caption_that_grows_while_it_is_typed_pushes_the_neighbors(
     assert overlapping(view) == []
 
 
-def test_types_from_the_palette_panel_get_wires_with_room_for_shapes(
+def test_types_from_the_palette_get_wires_with_space_for_shapes(
     view: CanvasView, window: MainWindow, project: Project, qtbot: QtBot
 ) -> None:
     panel = window.findChild(PalettePanel)
     assert isinstance(panel, PalettePanel)
     project.store.edit("Remove", lambda document: edits.remove(document, list(document.nodes)))
-    for words in ("digits", "normalize", "loader", "conv2d", "relu", "flatten", "linear"):
+    for text in ("digits", "normalize", "loader", "conv2d", "relu", "flatten", "linear"):
         panel.field.setFocus()
         panel.field.selectAll()
-        QTest.keyClicks(panel.field, words)
+        QTest.keyClicks(panel.field, text)
         QTest.keyClick(panel.field, Key.Key_Return)
     names = list(project.store.document.nodes)
 
-    def size(document: Document) -> Document:
+    def set_sizes(document: Document) -> Document:
         document = edits.set_param(document, "conv2d", "out_channels", 128)
         document = edits.set_param(document, "conv2d", "kernel_size", 3)
         return edits.set_param(document, "linear", "out_features", 10)
 
-    project.store.edit("Set sizes", size)
+    project.store.edit("Set sizes", set_sizes)
     qtbot.waitUntil(lambda: project.store.is_checked)
     view.camera.zoom_to(1.0, animated=False)
     assert overlapping(view) == []
@@ -133,13 +133,13 @@ def test_types_from_the_palette_panel_get_wires_with_room_for_shapes(
     assert [fault for name in names for fault in unlabeled(view, name)] == []
 
 
-def test_twelve_nodes_open_readable_at_twice_the_size(window: MainWindow, qtbot: QtBot, project: Project) -> None:
-    """What is left of 1024×700 pixels at 200%: half of both."""
+def test_template_opens_readable_at_200_percent(window: MainWindow, qtbot: QtBot, project: Project) -> None:
+    """A screen of 1024×700 pixels at 200% has half as many logical pixels in each direction."""
     window.resize(512, 350)
     view = window.project_views[project].canvas
     view.canvas_actions.open_at_readable_zoom()
     zoom = view.canvas_scene.paint_context.zoom
     assert zoom.detail is LevelOfDetail.FULL and zoom.scale >= 0.75
     assert len(view.canvas_scene.nodes) >= 11
-    seen = view.camera.visible
-    assert any(seen.contains(node.sceneBoundingRect().center()) for node in view.canvas_scene.nodes.values())
+    visible = view.camera.visible
+    assert any(visible.contains(node.sceneBoundingRect().center()) for node in view.canvas_scene.nodes.values())

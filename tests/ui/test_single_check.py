@@ -18,19 +18,19 @@ from studio.ui.window.main_window import MainWindow
 
 @pytest.fixture
 def evaluations(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, str]]:
-    """Node type and thread of each inference that no cache answered."""
-    found: list[tuple[str, str]] = []
+    """Node type and thread of each inference that was not cached."""
+    found_evaluations: list[tuple[str, str]] = []
     attempt: Callable[..., Any] = node_evaluation._attempt
 
     def counted(node_type: Any, *arguments: Any) -> Any:
-        found.append((node_type.key, threading.current_thread().name.partition("_")[0]))
+        found_evaluations.append((node_type.key, threading.current_thread().name.partition("_")[0]))
         return attempt(node_type, *arguments)
 
     monkeypatch.setattr(node_evaluation, "_attempt", counted)
-    return found
+    return found_evaluations
 
 
-def test_an_edit_is_inferred_once_for_code_and_run(
+def test_edit_is_inferred_once_for_code_and_run(
     qtbot: QtBot, window: MainWindow, evaluations: list[tuple[str, str]]
 ) -> None:
     project = window.open_projects.from_template(template("digits-mlp"))
@@ -51,7 +51,7 @@ def test_an_edit_is_inferred_once_for_code_and_run(
     assert evaluations == once, "neither the code nor the run infers again"
 
 
-def test_a_run_right_after_an_edit_uses_the_report_of_that_edit(
+def test_run_after_an_edit_uses_the_report_of_that_edit(
     qtbot: QtBot, project: Project, evaluations: list[tuple[str, str]]
 ) -> None:
     project.store.edit("Widen", lambda document: edits.set_param(document, "hidden", "out_features", 78))

@@ -13,7 +13,7 @@ from studio.ui.theme import fonts
 from studio.ui.window.main_window import MainWindow
 
 
-def test_a_project_opens_where_its_labels_can_be_read(qtbot: QtBot, window: MainWindow) -> None:
+def test_project_opens_at_a_readable_zoom(qtbot: QtBot, window: MainWindow) -> None:
     window.resize(1024, 700)
     project = window.open_projects.from_template(template("digits-residual"))
     qtbot.waitUntil(lambda: project.store.is_checked)
@@ -24,7 +24,7 @@ def test_a_project_opens_where_its_labels_can_be_read(qtbot: QtBot, window: Main
     assert canvas.camera.visible.left() <= left
 
 
-def test_the_bar_of_plots_keeps_its_labels(qtbot: QtBot, window: MainWindow) -> None:
+def test_plot_toolbar_keeps_its_labels(qtbot: QtBot, window: MainWindow) -> None:
     window.resize(1440, 900)
     project = window.open_projects.from_template(template("digits-mlp"))
     qtbot.waitUntil(lambda: project.store.is_checked)
@@ -36,14 +36,14 @@ def test_the_bar_of_plots_keeps_its_labels(qtbot: QtBot, window: MainWindow) -> 
     named = [button for button in bar.findChildren(QToolButton) if button.text() in ("Train", "Validation")]
     assert len(named) == 2
     for button in named:
-        words = button.fontMetrics().horizontalAdvance(button.text())
-        assert button.width() >= button.sizeHint().width() > words + button.iconSize().width(), bar.width()
+        text_width = button.fontMetrics().horizontalAdvance(button.text())
+        assert button.width() >= button.sizeHint().width() > text_width + button.iconSize().width(), bar.width()
     assert bar.slider.isVisible()
     assert bar.minimumSizeHint().width() <= bar.width()
 
 
-def test_curves_can_be_read_in_a_small_window(qtbot: QtBot, window: MainWindow) -> None:
-    """Beside the list, not squeezed under it. What the bar has no room for is in its menu."""
+def test_curves_are_readable_in_a_small_window(qtbot: QtBot, window: MainWindow) -> None:
+    """Curves are beside the list, not below it. Toolbar buttons without space are in the toolbar's menu."""
     window.resize(1024, 700)
     project = window.open_projects.from_template(template("digits-mlp"))
     qtbot.waitUntil(lambda: project.store.is_checked)
@@ -56,8 +56,8 @@ def test_curves_can_be_read_in_a_small_window(qtbot: QtBot, window: MainWindow) 
     qtbot.waitUntil(lambda: all(plot.isVisible() for plot in plots))
     QApplication.processEvents()
     for plot in plots:
-        seen = plot.visibleRegion().boundingRect()
-        assert seen.size() == plot.size() and seen.height() >= 150, "none is cut off"
+        visible = plot.visibleRegion().boundingRect()
+        assert visible.size() == plot.size() and visible.height() >= 150, "none is cut off"
     bar = panel.bar
     assert bar.details.geometry().right() <= bar.width() <= window.width() and bar.axis.isVisible()
     titles = [action.text() for action in bar.plots.menu().actions()]
@@ -72,7 +72,7 @@ def test_curves_can_be_read_in_a_small_window(qtbot: QtBot, window: MainWindow) 
     assert "Copy plots as image" in titles and button.isVisible() and button.isChecked()
 
 
-def test_the_scale_of_gradient_norms_can_be_read_in_a_small_window(qtbot: QtBot, window: MainWindow) -> None:
+def test_gradient_norm_scale_is_readable_in_a_small_window(qtbot: QtBot, window: MainWindow) -> None:
     window.resize(1024, 700)
     project = window.open_projects.from_template(template("digits-mlp"))
     qtbot.waitUntil(lambda: project.store.is_checked)

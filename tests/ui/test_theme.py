@@ -1,4 +1,4 @@
-"""Both themes have every token, and all of it can be read."""
+"""Both themes define every token, and their colors have enough contrast."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from studio.ui.theme import stylesheet, theme
 from studio.ui.theme.theme import Theme, ThemeManager, contrast
 
 NAMES = ("light", "dark")
-GROUNDS = ("background", "surface", "raised", "hover", "selection")
-WORDS = ("text", "text-dim", "accent", "error", "warning", "ok")
-CODE = ("code-keyword", "code-string", "code-number", "code-name", "code-comment")
+BACKGROUNDS = ("background", "surface", "raised", "hover", "selection")
+TEXT_TOKENS = ("text", "text-dim", "accent", "error", "warning", "ok")
+CODE_TOKENS = ("code-keyword", "code-string", "code-number", "code-name", "code-comment")
 
 
 @pytest.fixture(params=NAMES)
-def each(request: pytest.FixtureRequest) -> Theme:
+def tested_theme(request: pytest.FixtureRequest) -> Theme:
     return theme.load(request.param)
 
 
@@ -34,42 +34,42 @@ def test_both_themes_have_the_same_tokens() -> None:
     assert len(light.series) == len(dark.series)
 
 
-def test_every_category_and_port_type_has_a_color(each: Theme) -> None:
-    assert set(each.categories) == set(CATEGORIES)
-    assert set(each.ports) == {kind.value for kind in PortType}
+def test_every_category_and_port_type_has_a_color(tested_theme: Theme) -> None:
+    assert set(tested_theme.categories) == set(CATEGORIES)
+    assert set(tested_theme.ports) == {kind.value for kind in PortType}
 
 
-@pytest.mark.parametrize("word", WORDS)
-@pytest.mark.parametrize("ground", GROUNDS)
-def test_text_has_contrast(each: Theme, word: str, ground: str) -> None:
-    assert contrast(each.color(word), each.color(ground)) >= 4.5
+@pytest.mark.parametrize("token", TEXT_TOKENS)
+@pytest.mark.parametrize("background", BACKGROUNDS)
+def test_text_has_contrast(tested_theme: Theme, token: str, background: str) -> None:
+    assert contrast(tested_theme.color(token), tested_theme.color(background)) >= 4.5
 
 
-@pytest.mark.parametrize("word", CODE)
-@pytest.mark.parametrize("ground", ["surface", "selection"])
-def test_code_has_contrast(each: Theme, word: str, ground: str) -> None:
-    assert contrast(each.color(word), each.color(ground)) >= 4.5
+@pytest.mark.parametrize("token", CODE_TOKENS)
+@pytest.mark.parametrize("background", ["surface", "selection"])
+def test_code_has_contrast(tested_theme: Theme, token: str, background: str) -> None:
+    assert contrast(tested_theme.color(token), tested_theme.color(background)) >= 4.5
 
 
-def test_text_on_the_accent_has_contrast(each: Theme) -> None:
-    for ground in ("accent", "accent-hover"):
-        assert contrast(each.color("on-accent"), each.color(ground)) >= 4.5
+def test_text_on_the_accent_color_has_contrast(tested_theme: Theme) -> None:
+    for background in ("accent", "accent-hover"):
+        assert contrast(tested_theme.color("on-accent"), tested_theme.color(background)) >= 4.5
 
 
-def test_graphics_have_contrast(each: Theme) -> None:
-    colors = [each.category(name) for name in CATEGORIES]
-    colors += [each.port(kind) for kind in PortType]
-    colors += [QColor(value) for value in each.series]
-    colors += [each.color("border-strong"), each.color("target")]
+def test_graphics_have_contrast(tested_theme: Theme) -> None:
+    colors = [tested_theme.category(name) for name in CATEGORIES]
+    colors += [tested_theme.port(kind) for kind in PortType]
+    colors += [QColor(value) for value in tested_theme.series]
+    colors += [tested_theme.color("border-strong"), tested_theme.color("target")]
     for color in colors:
-        for ground in ("background", "surface", "raised"):
-            assert contrast(color, each.color(ground)) >= 3, color.name()
+        for background in ("background", "surface", "raised"):
+            assert contrast(color, tested_theme.color(background)) >= 3, color.name()
 
 
-def test_names_on_category_colors_can_be_read(each: Theme) -> None:
+def test_text_on_category_colors_has_contrast(tested_theme: Theme) -> None:
     for name in CATEGORIES:
-        color = each.category(name)
-        assert contrast(each.on(color), color) >= 4.5
+        color = tested_theme.category(name)
+        assert contrast(tested_theme.on(color), color) >= 4.5
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -81,20 +81,20 @@ def test_the_style_sheet_has_only_theme_colors() -> None:
     assert not re.search(r"#[0-9a-fA-F]{3,8}\b(?![^{]*\{)", asset("themes/studio.qss").read_text())
 
 
-def test_changing_the_mode_tells_the_new_theme(qtbot: QtBot) -> None:
+def test_changing_the_mode_emits_the_new_theme(qtbot: QtBot) -> None:
     manager = ThemeManager("light")
-    with qtbot.waitSignal(manager.changed) as told:
+    with qtbot.waitSignal(manager.changed) as signal:
         manager.set_mode("dark")
-    assert told.args == [theme.load("dark")]
+    assert signal.args == [theme.load("dark")]
     assert manager.is_dark
 
 
-def test_an_unknown_token_is_refused() -> None:
+def test_unknown_token_raises() -> None:
     with pytest.raises(KeyError):
         theme.load("light").color("nonsense")
 
 
-SEEN_BY: dict[str, tuple[tuple[float, ...], ...]] = {
+DEFICIENCIES: dict[str, tuple[tuple[float, ...], ...]] = {
     "protanopia": ((0.152286, 1.052583, -0.204868), (0.114503, 0.786281, 0.099216), (-0.003882, -0.048116, 1.051998)),
     "deuteranopia": ((0.367322, 0.860646, -0.227968), (0.280085, 0.672501, 0.047413), (-0.011820, 0.042940, 0.968881)),
     "tritanopia": ((1.255528, -0.076749, -0.178779), (-0.078411, 0.930809, 0.147602), (0.004733, 0.691367, 0.303900)),
@@ -103,7 +103,7 @@ SEEN_BY: dict[str, tuple[tuple[float, ...], ...]] = {
 
 
 def lab(color: QColor, matrix: tuple[tuple[float, ...], ...]) -> tuple[float, ...]:
-    """CIELAB coordinates of a color as somebody with a color vision deficiency sees it."""
+    """CIELAB coordinates of a color after simulating a color vision deficiency."""
     linear = [
         v / 12.92 if v <= 0.04045 else ((v + 0.055) / 1.055) ** 2.4
         for v in (color.redF(), color.greenF(), color.blueF())
@@ -118,11 +118,11 @@ def lab(color: QColor, matrix: tuple[tuple[float, ...], ...]) -> tuple[float, ..
     return 116 * y - 16, 500 * (x - y), 200 * (y - z)
 
 
-@pytest.mark.parametrize("deficiency", SEEN_BY)
-def test_inputs_targets_and_losses_are_distinguished(each: Theme, deficiency: str) -> None:
+@pytest.mark.parametrize("deficiency", DEFICIENCIES)
+def test_wire_colors_are_distinct_with_color_vision_deficiencies(tested_theme: Theme, deficiency: str) -> None:
     flows = (WireRole.INPUT, WireRole.TARGET, WireRole.LOSS)
-    seen = [lab(flow_color(each, flow), SEEN_BY[deficiency]) for flow in flows]
-    for a, b in combinations(seen, 2):
+    colors = [lab(flow_color(tested_theme, flow), DEFICIENCIES[deficiency]) for flow in flows]
+    for a, b in combinations(colors, 2):
         assert math.dist(a, b) > 8
-    pens = [CanvasStyle(each).wire[flow].dashPattern() for flow in flows]
+    pens = [CanvasStyle(tested_theme).wire[flow].dashPattern() for flow in flows]
     assert all(a != b for a, b in combinations(pens, 2))

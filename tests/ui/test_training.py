@@ -1,4 +1,4 @@
-"""Training as the window shows it: curves that grow, pause, one batch, stop, and a failure at its node."""
+"""Training in the window: curves, pause, single batches, stop, and failures at their nodes."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from studio.ui.window.main_window import MainWindow
 
 @pytest.fixture
 def endless(project: Project) -> Project:
-    """The digits template with more epochs than a test waits for."""
+    """The digits template with more epochs than a test can train."""
     project.store.edit("Set epochs", lambda document: edits.set_training(document, epochs=10_000))
     return project
 
@@ -45,7 +45,7 @@ def test_curves_grow_from_the_first_batch(qtbot: QtBot, window: MainWindow, endl
     qtbot.waitUntil(lambda: endless.runner.state == "stopped")
 
 
-def test_curves_rest_while_training_goes_on_and_are_whole_when_it_halts(
+def test_hidden_curves_are_complete_after_a_pause(
     qtbot: QtBot, window: MainWindow, endless: Project, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(runs_panel, "_PAUSE_FACTOR", 10_000_000)
@@ -58,7 +58,7 @@ def test_curves_rest_while_training_goes_on_and_are_whole_when_it_halts(
     qtbot.waitUntil(lambda: endless.runner.state == "stopped")
 
 
-def test_the_bar_tells_how_the_run_goes(qtbot: QtBot, window: MainWindow, endless: Project) -> None:
+def test_top_bar_shows_the_progress_of_a_run(qtbot: QtBot, window: MainWindow, endless: Project) -> None:
     window.commands.run("run.start")
     numbers = window.topbar.live_values
 
@@ -78,7 +78,7 @@ def test_the_bar_tells_how_the_run_goes(qtbot: QtBot, window: MainWindow, endles
     qtbot.waitUntil(lambda: endless.runner.state == "stopped" and "Memory" not in shown())
 
 
-def test_figures_have_their_room_at_once(window: MainWindow) -> None:
+def test_live_values_fit_without_a_layout_pass(window: MainWindow) -> None:
     numbers = window.topbar.live_values
     numbers.show_values([top_bar._LiveValue("Loss", "2.3")])
     QApplication.processEvents()
@@ -88,7 +88,7 @@ def test_figures_have_their_room_at_once(window: MainWindow) -> None:
     assert number.sizeHint().width() > needed
 
 
-def test_waiting_for_data_is_marked_when_it_is_much(window: MainWindow) -> None:
+def test_long_data_wait_is_marked(window: MainWindow) -> None:
     numbers = window.topbar.live_values
     numbers.show_values([top_bar._data_wait_value(0.05), top_bar._data_wait_value(0.4)])
     assert [each.value.property("role") for each in numbers.all[:2]] == ["mono", "mono-warning"]
@@ -107,15 +107,15 @@ def test_pause_one_batch_resume_stop(qtbot: QtBot, window: MainWindow, endless: 
     qtbot.waitUntil(lambda: points(endless) > 5)
     window.commands.run("run.pause")
     qtbot.waitUntil(lambda: runner.state == "paused")
-    held = points(endless)
+    points_before = points(endless)
     qtbot.wait(150)
-    assert points(endless) == held
+    assert points(endless) == points_before
     window.commands.run("run.stop")
     qtbot.waitUntil(lambda: runner.state == "stopped")
     assert window.commands.action("run.start").isEnabled()
 
 
-def test_the_window_answers_while_training_runs(qtbot: QtBot, window: MainWindow, endless: Project) -> None:
+def test_window_stays_responsive_during_training(qtbot: QtBot, window: MainWindow, endless: Project) -> None:
     window.commands.run("run.start")
     qtbot.waitUntil(lambda: points(endless) > 0)
     ticks: list[int] = []
@@ -129,7 +129,7 @@ def test_the_window_answers_while_training_runs(qtbot: QtBot, window: MainWindow
     qtbot.waitUntil(lambda: not endless.runner.is_active)
 
 
-def test_a_failure_is_shown_at_its_node_and_the_next_run_works(
+def test_failure_is_shown_at_its_node_and_the_next_run_works(
     qtbot: QtBot, window: MainWindow, project: Project, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     project.store.edit("Set epochs", lambda document: edits.set_training(document, epochs=1))
@@ -153,7 +153,7 @@ def test_a_failure_is_shown_at_its_node_and_the_next_run_works(
     assert len(project.runner.runs) == 2
 
 
-def test_a_graph_with_errors_is_not_run(qtbot: QtBot, window: MainWindow, project: Project) -> None:
+def test_graph_with_errors_is_not_run(qtbot: QtBot, window: MainWindow, project: Project) -> None:
     project.store.edit("Break", lambda document: edits.set_param(document, "logits", "in_features", 100))
     qtbot.waitUntil(lambda: bool(project.store.report.errors))
     window.commands.run("run.start")
@@ -163,7 +163,7 @@ def test_a_graph_with_errors_is_not_run(qtbot: QtBot, window: MainWindow, projec
     assert window.status._message.text() == ""
 
 
-def test_closing_while_a_run_goes_ends_it(qtbot: QtBot, window: MainWindow, endless: Project) -> None:
+def test_closing_a_project_stops_its_run(qtbot: QtBot, window: MainWindow, endless: Project) -> None:
     window.commands.run("run.start")
     qtbot.waitUntil(lambda: points(endless) > 0)
     session = endless.runner._session
@@ -172,7 +172,7 @@ def test_closing_while_a_run_goes_ends_it(qtbot: QtBot, window: MainWindow, endl
     assert session.is_over
 
 
-def test_editing_while_a_run_goes_is_fine(qtbot: QtBot, window: MainWindow, endless: Project) -> None:
+def test_edits_are_possible_during_a_run(qtbot: QtBot, window: MainWindow, endless: Project) -> None:
     window.commands.run("run.start")
     qtbot.waitUntil(lambda: points(endless) > 0)
     endless.store.edit("Remove", lambda document: edits.remove(document, ["accuracy", "dropout"]))
@@ -194,15 +194,13 @@ def test_autograd_and_canvas_select_each_other(qtbot: QtBot, window: MainWindow,
     assert all(item.node.gradient_norm is not None for item in marked)
     panel.view.fit()
     logits = next(item for item in panel.view.items_by_id.values() if item.node.leaf == "logits.weight")
-    place = panel.view.mapFromScene(logits.sceneBoundingRect().center())
-    QTest.mouseClick(panel.view.viewport(), Qt.MouseButton.LeftButton, pos=place)
+    position = panel.view.mapFromScene(logits.sceneBoundingRect().center())
+    QTest.mouseClick(panel.view.viewport(), Qt.MouseButton.LeftButton, pos=position)
     assert project.store.selection == {"logits"}
-    assert isinstance(panel.view.itemAt(place), OpItem)
+    assert isinstance(panel.view.itemAt(position), OpItem)
 
 
-def test_the_autograd_graph_is_centered_where_it_is_too_high_for_its_panel(
-    qtbot: QtBot, window: MainWindow, project: Project
-) -> None:
+def test_tall_autograd_graph_is_centered(qtbot: QtBot, window: MainWindow, project: Project) -> None:
     view = window.project_views[project].autograd.view
     window.docks["autograd"].reveal()
     window.resizeDocks([window.docks["autograd"]], [200], Qt.Orientation.Vertical)
@@ -213,9 +211,7 @@ def test_the_autograd_graph_is_centered_where_it_is_too_high_for_its_panel(
     assert abs(graph.center().x() - visible.center().x()) < 2
 
 
-def test_the_log_tells_the_end_of_a_run_after_its_last_epoch(
-    qtbot: QtBot, window: MainWindow, project: Project
-) -> None:
+def test_log_shows_the_end_of_a_run_after_its_last_epoch(qtbot: QtBot, window: MainWindow, project: Project) -> None:
     project.store.edit("Set epochs", lambda document: edits.set_training(document, epochs=1))
     qtbot.waitUntil(lambda: project.store.is_checked)
     window.commands.run("run.start")
@@ -224,7 +220,7 @@ def test_the_log_tells_the_end_of_a_run_after_its_last_epoch(
     assert [line.partition(",")[0] for line in lines] == ["Run 1 running", "Epoch 1", "Run 1 done"]
 
 
-def test_looking_while_a_run_goes(qtbot: QtBot, window: MainWindow, endless: Project) -> None:
+def test_autograd_snapshot_during_a_run(qtbot: QtBot, window: MainWindow, endless: Project) -> None:
     window.commands.run("run.start")
     qtbot.waitUntil(lambda: points(endless) > 0)
     with qtbot.waitSignal(endless.runner.snapshot_ready, timeout=100_000):
@@ -234,7 +230,7 @@ def test_looking_while_a_run_goes(qtbot: QtBot, window: MainWindow, endless: Pro
     qtbot.waitUntil(lambda: not endless.runner.is_active)
 
 
-def test_the_code_follows_the_selection_both_ways(qtbot: QtBot, window: MainWindow, project: Project) -> None:
+def test_code_and_canvas_synchronize_the_selection(qtbot: QtBot, window: MainWindow, project: Project) -> None:
     code = window.project_views[project].code
     window.docks["code"].reveal()
     qtbot.waitUntil(lambda: code.program is not None)
@@ -242,13 +238,13 @@ def test_the_code_follows_the_selection_both_ways(qtbot: QtBot, window: MainWind
     project.store.select(["hidden"])
     lines = code.editor.toPlainText().splitlines()
     assert code.editor.marked and all("hidden" in lines[number - 1] for number in code.editor.marked)
-    wanted = next(number for number, node in code.program.lines.items() if node == "logits")
-    code.editor.line_clicked.emit(wanted)
+    line = next(number for number, node in code.program.lines.items() if node == "logits")
+    code.editor.line_clicked.emit(line)
     assert project.store.selection == {"logits"}
     compile(code.editor.toPlainText(), "shown", "exec")
 
 
-def test_code_of_a_graph_with_errors_is_the_last_good_one(qtbot: QtBot, window: MainWindow, project: Project) -> None:
+def test_code_panel_keeps_the_last_valid_code(qtbot: QtBot, window: MainWindow, project: Project) -> None:
     code = window.project_views[project].code
     window.docks["code"].reveal()
     qtbot.waitUntil(lambda: code.program is not None)
@@ -260,7 +256,7 @@ def test_code_of_a_graph_with_errors_is_the_last_good_one(qtbot: QtBot, window: 
     qtbot.waitUntil(lambda: not code._notice.isVisible())
 
 
-def test_curves_can_be_read_hidden_and_copied(
+def test_read_hide_and_copy_curves(
     qtbot: QtBot, window: MainWindow, project: Project, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     project.store.edit("Set epochs", lambda document: edits.set_training(document, epochs=2))
@@ -281,7 +277,7 @@ def test_curves_can_be_read_hidden_and_copied(
     assert plot.curves.points == 0
 
 
-def test_waiting_for_data_is_a_problem_with_a_remedy(
+def test_data_bottleneck_is_a_problem_with_a_fix(
     qtbot: QtBot, window: MainWindow, project: Project, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for name, value in {"SHARE": 0.0, "MIN_SECONDS": 0.0, "MIN_STEPS": 3}.items():
@@ -297,7 +293,7 @@ def test_waiting_for_data_is_a_problem_with_a_remedy(
     assert "workers" not in project.store.document.nodes["batches"].params
 
 
-def test_a_loss_that_runs_away_is_a_problem_at_its_optimizer_with_a_remedy(
+def test_divergence_is_a_problem_at_the_optimizer_with_a_fix(
     qtbot: QtBot, window: MainWindow, project: Project, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for name, value in {"SHARE": 0.0, "MIN_SECONDS": 0.0, "MIN_STEPS": 3}.items():
@@ -306,9 +302,9 @@ def test_a_loss_that_runs_away_is_a_problem_at_its_optimizer_with_a_remedy(
     qtbot.waitUntil(lambda: project.store.is_checked)
     window.commands.run("run.start")
     qtbot.waitUntil(lambda: project.runner.state == "done")
-    found = project.store.report.problems
-    assert sorted(problem.code for problem in found) == ["diverged", "slow-data"], "one does not hide the other"
-    problem = next(problem for problem in found if problem.code == "diverged")
+    problems = project.store.report.problems
+    assert sorted(problem.code for problem in problems) == ["diverged", "slow-data"], "one does not hide the other"
+    problem = next(problem for problem in problems if problem.code == "diverged")
     assert problem.node == "adam" and window.project_views[project].log.toPlainText().count(problem.message) == 1
     row = next(row for row in window.project_views[project].problems.rows if row.button.text().startswith("Set lr to"))
     QTest.mouseClick(row.button, Qt.MouseButton.LeftButton)
@@ -316,9 +312,7 @@ def test_a_loss_that_runs_away_is_a_problem_at_its_optimizer_with_a_remedy(
     qtbot.waitUntil(lambda: project.store.report.problems == ())
 
 
-def test_the_autograd_panel_shows_a_run_that_was_trained_before_it_was_opened(
-    qtbot: QtBot, window: MainWindow, endless: Project
-) -> None:
+def test_autograd_panel_shows_an_earlier_run(qtbot: QtBot, window: MainWindow, endless: Project) -> None:
     panel = window.project_views[endless].autograd
     window.docks["autograd"].reveal()
     window.commands.run("run.start")  # which brings Runs to the front
@@ -330,7 +324,7 @@ def test_the_autograd_panel_shows_a_run_that_was_trained_before_it_was_opened(
     qtbot.waitUntil(lambda: bool(panel.view.items_by_id))
 
 
-def test_the_table_and_the_top_bar_say_which_loss_they_show(qtbot: QtBot, window: MainWindow, endless: Project) -> None:
+def test_run_table_and_top_bar_label_their_losses(qtbot: QtBot, window: MainWindow, endless: Project) -> None:
     table = window.project_views[endless].runs.list.table
     column = [field.key for field in table.fields].index("train_loss")
     across = Qt.Orientation.Horizontal

@@ -1,4 +1,4 @@
-"""All settings of a training in the inspector."""
+"""The training settings in the inspector."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def row(window: MainWindow, project: Project, name: str) -> ParameterRow:
     return form.rows[name]
 
 
-def typed(row: ParameterRow, text: str) -> None:
+def type_text(row: ParameterRow, text: str) -> None:
     assert isinstance(row.field, TypedField)
     row.field.line.setFocus()
     row.field.line.selectAll()
@@ -34,7 +34,7 @@ def typed(row: ParameterRow, text: str) -> None:
     QTest.keyClick(row.field.line, Qt.Key.Key_Return)
 
 
-def test_every_setting_has_its_field(window: MainWindow, project: Project) -> None:
+def test_every_setting_has_a_field(window: MainWindow, project: Project) -> None:
     project.store.select([])
     form = window.project_views[project].inspector.form
     assert isinstance(form, ProjectForm)
@@ -51,35 +51,33 @@ def test_every_setting_has_its_field(window: MainWindow, project: Project) -> No
         ("min_change", "0.01", 0.01),
     ],
 )
-def test_a_number_is_typed_and_undone(window: MainWindow, project: Project, name: str, text: str, value: Any) -> None:
+def test_type_and_undo_a_number(window: MainWindow, project: Project, name: str, text: str, value: Any) -> None:
     before = project.store.document.training
-    typed(row(window, project, name), text)
+    type_text(row(window, project, name), text)
     assert getattr(project.store.document.training, name) == value
     project.store.undo()
     assert project.store.document.training == before
 
 
-def test_none_is_typed_or_the_field_left_empty(window: MainWindow, project: Project) -> None:
+def test_none_is_entered_as_text_or_empty_field(window: MainWindow, project: Project) -> None:
     for text in ("none", ""):
         project.store.edit("Set patience", lambda document: edits.set_training(document, patience=3))
         patience = row(window, project, "patience")
-        typed(patience, text)
+        type_text(patience, text)
         if not text:
             assert isinstance(patience.field, TypedField)
             QTest.keyClick(patience.field.line, Qt.Key.Key_Delete)
         assert project.store.document.training.patience is None
 
 
-def test_what_is_out_of_bounds_is_said(window: MainWindow, project: Project) -> None:
+def test_out_of_bounds_value_shows_a_message(window: MainWindow, project: Project) -> None:
     wrong = row(window, project, "clip_norm")
-    typed(wrong, "0")
+    type_text(wrong, "0")
     assert project.store.document.training.clip_norm is None
     assert "> 0" in wrong._problem.text()
 
 
-def test_a_figure_to_follow_is_chosen_among_those_that_there_are(
-    qtbot: QtBot, window: MainWindow, project: Project
-) -> None:
+def test_monitored_metric_is_chosen_from_the_available_ones(qtbot: QtBot, window: MainWindow, project: Project) -> None:
     combo = row(window, project, "follow").field.editor
     assert isinstance(combo, QComboBox)
     offered = [combo.itemText(index) for index in range(combo.count())]
@@ -96,7 +94,7 @@ def test_a_figure_to_follow_is_chosen_among_those_that_there_are(
     assert project.store.report.problems == ()
 
 
-def test_compiling_is_switched(window: MainWindow, project: Project) -> None:
+def test_compile_switch(window: MainWindow, project: Project) -> None:
     box = row(window, project, "compile").field.editor
     assert isinstance(box, QCheckBox)
     QTest.keyClick(box, Qt.Key.Key_Space)

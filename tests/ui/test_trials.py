@@ -1,4 +1,4 @@
-"""The search for a learning rate and the check with one batch, in their windows."""
+"""The dialogs of the learning rate finder and of overfitting one batch."""
 
 from __future__ import annotations
 
@@ -19,32 +19,32 @@ from studio.ui.window.main_window import MainWindow
 
 
 @pytest.fixture(autouse=True)
-def eager(qtbot: QtBot, project: Project) -> None:
-    """Steps op by op, which are as many and need no kernels."""
+def eager_training(qtbot: QtBot, project: Project) -> None:
+    """Train eagerly, which takes the same steps and compiles no kernels."""
     project.store.edit("Do not compile", lambda document: edits.set_training(document, compile=False))
     qtbot.waitUntil(lambda: project.store.is_checked)
 
 
-def begun(window: MainWindow, project: Project, command: str) -> TrialDialog:
+def open_trial(window: MainWindow, project: Project, command: str) -> TrialDialog:
     window.commands.run(command)
     dialog = window.project_views[project].trial
     assert dialog is not None
     return dialog
 
 
-def done(qtbot: QtBot, dialog: TrialDialog) -> None:
+def wait_until_done(qtbot: QtBot, dialog: TrialDialog) -> None:
     qtbot.waitUntil(lambda: dialog.close_button.text() == "Close")
 
 
 def button(dialog: TrialDialog, start: str) -> QPushButton:
-    found = [one for one in dialog.findChildren(QPushButton) if one.text().startswith(start)]
-    assert found, f"no button {start!r} beside: {dialog.verdict.text()}"
-    return found[0]
+    matches = [candidate for candidate in dialog.findChildren(QPushButton) if candidate.text().startswith(start)]
+    assert matches, f"no button {start!r} beside: {dialog.verdict.text()}"
+    return matches[0]
 
 
-def test_the_rate_that_was_found_is_used_and_undone(qtbot: QtBot, window: MainWindow, project: Project) -> None:
-    dialog = begun(window, project, "run.find-rate")
-    done(qtbot, dialog)
+def test_apply_and_undo_the_suggested_learning_rate(qtbot: QtBot, window: MainWindow, project: Project) -> None:
+    dialog = open_trial(window, project, "run.find-rate")
+    wait_until_done(qtbot, dialog)
     assert "fastest" in dialog.verdict.text()
     use = button(dialog, "Use ")
     rate = float(use.text().split()[1])
@@ -58,27 +58,27 @@ def test_the_rate_that_was_found_is_used_and_undone(qtbot: QtBot, window: MainWi
     assert project.store.document is before
 
 
-def test_the_rate_is_the_highest_of_a_cycle(qtbot: QtBot, window: MainWindow, project: Project) -> None:
-    def function(document: Document) -> Document:
+def test_learning_rate_of_a_cycle_is_its_maximum(qtbot: QtBot, window: MainWindow, project: Project) -> None:
+    def change(document: Document) -> Document:
         document = edits.add(document, "cycle", Node("lr_scheduler.OneCycleLR", {"max_lr": 1e-6}))
         return edits.connect(document, Wire(Endpoint("adam", "optimizer"), Endpoint("cycle", "optimizer")))
 
-    project.store.edit("Add a cycle", function)
+    project.store.edit("Add a cycle", change)
     qtbot.waitUntil(lambda: project.store.is_checked)
-    dialog = begun(window, project, "run.find-rate")
-    done(qtbot, dialog)
+    dialog = open_trial(window, project, "run.find-rate")
+    wait_until_done(qtbot, dialog)
     QTest.mouseClick(button(dialog, "Use "), Qt.MouseButton.LeftButton)
     nodes = project.store.document.nodes
     assert nodes["cycle"].params["max_lr"] == nodes["adam"].params["lr"] != 0.005
 
 
-def test_a_network_that_learns(qtbot: QtBot, window: MainWindow, project: Project) -> None:
-    dialog = begun(window, project, "run.overfit")
-    done(qtbot, dialog)
+def test_overfit_passes_for_a_network_that_learns(qtbot: QtBot, window: MainWindow, project: Project) -> None:
+    dialog = open_trial(window, project, "run.overfit")
+    wait_until_done(qtbot, dialog)
     assert dialog.verdict.text().startswith("The network can learn: ")
 
 
-def test_a_network_that_does_not(
+def test_overfit_fails_for_a_network_that_cannot_learn(
     qtbot: QtBot, window: MainWindow, project: Project, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(learning_checks, "OVERFIT_STEPS", 10)
@@ -89,62 +89,66 @@ def test_a_network_that_does_not(
 
     project.store.edit("Spoil it", spoil)
     qtbot.waitUntil(lambda: project.store.is_checked)
-    dialog = begun(window, project, "run.overfit")
-    done(qtbot, dialog)
-    told = dialog.verdict.text()
-    assert "still" in told and "hidden" in told and "1e-07 (adam)" in told and "Mute dropout" in told
+    dialog = open_trial(window, project, "run.overfit")
+    wait_until_done(qtbot, dialog)
+    verdict = dialog.verdict.text()
+    assert "still" in verdict and "hidden" in verdict and "1e-07 (adam)" in verdict and "Mute dropout" in verdict
     QTest.mouseClick(button(dialog, "Find a learning rate"), Qt.MouseButton.LeftButton)
     qtbot.waitUntil(lambda: window.project_views[project].trial not in (None, dialog))
 
 
-def test_it_is_given_up_with_escape(qtbot: QtBot, window: MainWindow, project: Project) -> None:
-    dialog = begun(window, project, "run.find-rate")
+def test_escape_cancels_a_trial(qtbot: QtBot, window: MainWindow, project: Project) -> None:
+    dialog = open_trial(window, project, "run.find-rate")
     before = project.store.document
     QTest.keyClick(dialog, Qt.Key.Key_Escape)
     qtbot.waitUntil(lambda: window.project_views[project].trial is None)
     assert project.store.document is before
 
 
-def test_closing_the_project_ends_it(qtbot: QtBot, window: MainWindow, project: Project) -> None:
-    trier = begun(window, project, "run.overfit")._task
+def test_closing_the_project_ends_a_trial(qtbot: QtBot, window: MainWindow, project: Project) -> None:
+    task = open_trial(window, project, "run.overfit")._task
     window.open_projects.close(project)
-    assert not trier.is_running
+    assert not task.is_running
 
 
-def test_a_graph_with_errors_is_not_tried(qtbot: QtBot, window: MainWindow, project: Project) -> None:
+def test_graph_with_errors_opens_no_trial(qtbot: QtBot, window: MainWindow, project: Project) -> None:
     project.store.edit("Break", lambda document: edits.remove(document, ["cross_entropy"]))
     qtbot.waitUntil(lambda: bool(project.store.report.errors))
     window.commands.run("run.find-rate")
     assert window.project_views[project].trial is None
 
 
-def test_what_ends_a_trial_is_said(
+def test_failed_trial_shows_the_reason(
     qtbot: QtBot, window: MainWindow, project: Project, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def broken(*arguments: object, **named: object) -> None:
         raise MemoryError
 
     monkeypatch.setattr(learning_checks, "lower", broken)
-    dialog = begun(window, project, "run.overfit")
-    done(qtbot, dialog)
+    dialog = open_trial(window, project, "run.overfit")
+    wait_until_done(qtbot, dialog)
     assert "Out of memory" in dialog.verdict.text()
 
 
-def test_the_axis_of_rates_is_there_from_the_beginning(qtbot: QtBot, window: MainWindow, project: Project) -> None:
-    dialog = begun(window, project, "run.find-rate")
+def test_learning_rate_axis_exists_before_the_first_step(qtbot: QtBot, window: MainWindow, project: Project) -> None:
+    dialog = open_trial(window, project, "run.find-rate")
     low, high = dialog.plot.item.getViewBox().viewRange()[0]
     assert low <= math.log10(learning_checks.MIN_RATE) < math.log10(learning_checks.MAX_RATE) <= high
     qtbot.waitUntil(lambda: "loss" in dialog.verdict.text())
     assert dialog.plot.item.getViewBox().viewRange()[0] == [low, high]
-    done(qtbot, dialog)
+    wait_until_done(qtbot, dialog)
 
 
 @pytest.mark.parametrize("by", ["button", "escape", "another trial", "end"])
-def test_a_trial_that_is_left_is_gone(qtbot: QtBot, window: MainWindow, project: Project, by: str) -> None:
+def test_closed_trial_dialog_is_deleted(qtbot: QtBot, window: MainWindow, project: Project, by: str) -> None:
     def shown() -> list[QWidget]:
-        return [one for one in QApplication.topLevelWidgets() if isinstance(one, TrialDialog) and one.isVisible()]
+        return [
+            candidate
+            for candidate in QApplication.topLevelWidgets()
+            if isinstance(candidate, TrialDialog) and candidate.isVisible()
+        ]
 
-    dialog = begun(window, project, "run.overfit")
+    dialog = open_trial(window, project, "run.overfit")
     assert shown() == [dialog]
     match by:
         case "button":
@@ -152,7 +156,7 @@ def test_a_trial_that_is_left_is_gone(qtbot: QtBot, window: MainWindow, project:
         case "escape":
             QTest.keyClick(dialog, Qt.Key.Key_Escape)
         case "end":
-            done(qtbot, dialog)
+            wait_until_done(qtbot, dialog)
             QTest.mouseClick(dialog.close_button, Qt.MouseButton.LeftButton)
         case _:
             window.commands.run("run.find-rate")

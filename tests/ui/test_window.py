@@ -1,4 +1,4 @@
-"""The window: files, tabs, docks, theme, command palette, questions and messages."""
+"""The main window: files, tabs, docks, theme, command palette, dialogs and notifications."""
 
 from __future__ import annotations
 
@@ -27,37 +27,37 @@ CTRL = Qt.KeyboardModifier.ControlModifier
 SHIFT = Qt.KeyboardModifier.ShiftModifier
 
 
-def change(project: Project) -> None:
+def make_change(project: Project) -> None:
     name = edits.unique_name(project.store.document, "extra")
     project.store.edit("Add", lambda document: edits.add(document, name, Node("nn.ReLU")))
 
 
-def answer(monkeypatch: pytest.MonkeyPatch, name: str, value: object) -> list[tuple[object, ...]]:
-    """Let a dialog answer `value`; returns the list of what it was asked."""
-    asked: list[tuple[object, ...]] = []
+def patch_dialog(monkeypatch: pytest.MonkeyPatch, name: str, value: object) -> list[tuple[object, ...]]:
+    """Make a dialog return `value` without showing it. Returns the list of its calls' arguments."""
+    calls: list[tuple[object, ...]] = []
 
     def dialog(*arguments: object, **names: object) -> object:
-        asked.append(arguments[1:])
+        calls.append(arguments[1:])
         return value
 
     monkeypatch.setattr(dialogs, name, dialog)
-    return asked
+    return calls
 
 
-def notices(window: MainWindow) -> list[NotificationBar]:
+def notifications(window: MainWindow) -> list[NotificationBar]:
     return [notice for notice in window.findChildren(NotificationBar) if notice.isVisible()]
 
 
 # -- the welcome page
 
 
-def test_first_sight_is_the_welcome_page(window: MainWindow) -> None:
+def test_window_starts_with_the_welcome_page(window: MainWindow) -> None:
     assert window.welcome.isVisible()
     assert not any(dock.isVisible() for dock in window.docks)
     assert len(window.welcome.cards) >= 3
 
 
-def test_a_template_opens_with_enter(qtbot: QtBot, window: MainWindow) -> None:
+def test_enter_opens_a_template(qtbot: QtBot, window: MainWindow) -> None:
     card = window.welcome.cards[0]
     card.setFocus()
     QTest.keyClick(card, Qt.Key.Key_Return)
@@ -66,7 +66,7 @@ def test_a_template_opens_with_enter(qtbot: QtBot, window: MainWindow) -> None:
     assert window.docks["palette"].isVisible()
 
 
-def test_one_click_trains_a_first_network(qtbot: QtBot, window: MainWindow) -> None:
+def test_one_click_trains_the_first_network(qtbot: QtBot, window: MainWindow) -> None:
     QTest.mouseClick(window.welcome.first, Qt.MouseButton.LeftButton)
     assert window.project is not None
     runner = window.project.runner
@@ -78,30 +78,30 @@ def test_one_click_trains_a_first_network(qtbot: QtBot, window: MainWindow) -> N
 # -- files
 
 
-def test_save_asks_for_a_file_once(
+def test_first_save_asks_for_a_file(
     window: MainWindow, project: Project, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = tmp_path / "mine.gradwire"
-    asked = answer(monkeypatch, "path_to_save", path)
+    calls = patch_dialog(monkeypatch, "path_to_save", path)
     QTest.keyClick(window, Qt.Key.Key_S, CTRL)
-    change(project)
+    make_change(project)
     QTest.keyClick(window, Qt.Key.Key_S, CTRL)
-    assert len(asked) == 1
+    assert len(calls) == 1
     assert project_files.load(path) == project.store.document
     assert project.store.is_saved
     assert path in window.open_projects.recent
 
 
-def test_what_was_saved_opens_again(
+def test_saved_project_can_be_opened(
     qtbot: QtBot, window: MainWindow, project: Project, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = tmp_path / "mine.gradwire"
-    answer(monkeypatch, "path_to_save", path)
+    patch_dialog(monkeypatch, "path_to_save", path)
     window.commands.run("file.save")
     document = project.store.document
     window.commands.run("file.close")
     assert window.project is None
-    answer(monkeypatch, "paths_to_open", [path])
+    patch_dialog(monkeypatch, "paths_to_open", [path])
     window.commands.run("file.open")
     assert window.project is not None
     assert window.project.store.document == document
@@ -110,49 +110,49 @@ def test_what_was_saved_opens_again(
 
 
 @pytest.mark.parametrize("content", [b"", b"{", b"\x00\x01", b'{"format": 999}', b"[" * 10_000])
-def test_a_file_that_cannot_be_read_is_one_message(
+def test_unreadable_file_shows_one_message(
     window: MainWindow, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, content: bytes
 ) -> None:
     path = tmp_path / "bad.gradwire"
     path.write_bytes(content)
-    told = answer(monkeypatch, "message", None)
+    messages = patch_dialog(monkeypatch, "message", None)
     assert window.files.open(path) is None
-    assert len(told) == 1
-    assert "bad.gradwire" in str(told[0][0])
+    assert len(messages) == 1
+    assert "bad.gradwire" in str(messages[0][0])
     assert window.project is None
 
 
-def test_a_folder_that_cannot_be_written_is_one_message(
+def test_unwritable_folder_shows_one_message(
     window: MainWindow, project: Project, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    told = answer(monkeypatch, "message", None)
-    answer(monkeypatch, "path_to_save", tmp_path / "nowhere" / "mine.gradwire")
+    messages = patch_dialog(monkeypatch, "message", None)
+    patch_dialog(monkeypatch, "path_to_save", tmp_path / "nowhere" / "mine.gradwire")
     window.commands.run("file.save")
-    assert len(told) == 1
+    assert len(messages) == 1
     assert project.store.path is None
 
 
-@pytest.mark.parametrize(("said", "stays"), [("save", False), ("discard", False), ("cancel", True)])
+@pytest.mark.parametrize(("choice", "is_open"), [("save", False), ("discard", False), ("cancel", True)])
 def test_closing_with_changes_asks(
-    window: MainWindow, project: Project, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, said: str, stays: bool
+    window: MainWindow, project: Project, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, choice: str, is_open: bool
 ) -> None:
     path = tmp_path / "mine.gradwire"
     window.open_projects.save(project, path)
     saved = project.store.document
-    change(project)
-    asked = answer(monkeypatch, "save_before_closing", said)
+    make_change(project)
+    calls = patch_dialog(monkeypatch, "save_before_closing", choice)
     changed = project.store.document
     window.close()
-    assert len(asked) == 1
-    assert window.isVisible() is stays
-    assert project_files.load(path) == (changed if said == "save" else saved)
+    assert len(calls) == 1
+    assert window.isVisible() is is_open
+    assert project_files.load(path) == (changed if choice == "save" else saved)
 
 
 def test_closing_without_changes_asks_nothing(window: MainWindow, project: Project) -> None:
     assert window.close()
 
 
-def test_a_file_is_dropped_in(window: MainWindow, tmp_path: Path) -> None:
+def test_dropped_project_file_is_opened(window: MainWindow, tmp_path: Path) -> None:
     path = tmp_path / "mine.gradwire"
     project_files.save(Document({"relu": Node("nn.ReLU")}), path)
     data = QMimeData()
@@ -166,38 +166,40 @@ def test_a_file_is_dropped_in(window: MainWindow, tmp_path: Path) -> None:
     assert window.project is not None and window.project.store.path == path
 
 
-def test_a_change_on_disk_is_noticed(qtbot: QtBot, window: MainWindow, project: Project, tmp_path: Path) -> None:
+def test_change_on_disk_shows_a_notification(
+    qtbot: QtBot, window: MainWindow, project: Project, tmp_path: Path
+) -> None:
     path = tmp_path / "mine.gradwire"
     window.open_projects.save(project, path)
     other = Document({"relu": Node("nn.ReLU")})
     project_files.save(other, path)
-    qtbot.waitUntil(lambda: len(notices(window)) == 1)
-    notice = notices(window)[0]
+    qtbot.waitUntil(lambda: len(notifications(window)) == 1)
+    notice = notifications(window)[0]
     assert "mine.gradwire" in notice.text.text()
     QTest.mouseClick(notice.choices[0], Qt.MouseButton.LeftButton)
     assert project.store.document == other
     project.store.undo()
     assert len(project.store.document.nodes) > 1
-    assert not notices(window)
+    assert not notifications(window)
 
 
-def test_saving_over_a_foreign_change_asks(
+def test_saving_over_an_external_change_asks(
     window: MainWindow, project: Project, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = tmp_path / "mine.gradwire"
     window.open_projects.save(project, path)
     project_files.save(Document(), path)
-    change(project)
-    asked = answer(monkeypatch, "confirm_overwrite", False)
+    make_change(project)
+    calls = patch_dialog(monkeypatch, "confirm_overwrite", False)
     window.commands.run("file.save")
-    assert len(asked) == 1
+    assert len(calls) == 1
     assert project_files.load(path) == Document()
 
 
-def test_work_of_a_killed_app_is_offered(qtbot: QtBot, make_window: MakeWindow, tmp_path: Path) -> None:
+def test_work_of_a_killed_process_is_offered(qtbot: QtBot, make_window: MakeWindow, tmp_path: Path) -> None:
     first = make_window()
     project = first.open_projects.new()
-    change(project)
+    make_change(project)
     project.write_journal()
     document = project.store.document
     [journal] = (tmp_path / "state" / "autosave").glob("*.json")
@@ -205,8 +207,8 @@ def test_work_of_a_killed_app_is_offered(qtbot: QtBot, make_window: MakeWindow, 
     project.close()
     second = make_window()
     second.files.offer_recovery()
-    qtbot.waitUntil(lambda: len(notices(second)) == 1)
-    [notice] = notices(second)
+    qtbot.waitUntil(lambda: len(notifications(second)) == 1)
+    [notice] = notifications(second)
     QTest.mouseClick(notice.choices[0], Qt.MouseButton.LeftButton)
     assert second.project is not None
     assert second.project.store.document == document
@@ -214,9 +216,9 @@ def test_work_of_a_killed_app_is_offered(qtbot: QtBot, make_window: MakeWindow, 
     assert not dead.exists()
 
 
-def test_unsaved_work_is_kept_without_being_asked(qtbot: QtBot, window: MainWindow, tmp_path: Path) -> None:
+def test_unsaved_work_is_autosaved(qtbot: QtBot, window: MainWindow, tmp_path: Path) -> None:
     project = window.open_projects.new()
-    change(project)
+    make_change(project)
     folder = tmp_path / "state" / "autosave"
     qtbot.waitUntil(lambda: len(list(folder.glob("*.json"))) == 1)
     window.open_projects.close(project)
@@ -233,12 +235,12 @@ def test_tabs_follow_the_project(qtbot: QtBot, window: MainWindow, project: Proj
     window.tabs.setCurrentIndex(0)
     assert window.project is project
     assert window.docks["inspector"].panel is window.project_views[project].inspector
-    change(project)
+    make_change(project)
     assert window.tabs.tabText(0).endswith("•")
     assert not window.tabs.tabText(1).endswith("•")
 
 
-def test_focus_mode_hides_all_but_the_canvas_and_brings_it_back(window: MainWindow, project: Project) -> None:
+def test_focus_mode_shows_only_the_canvas(window: MainWindow, project: Project) -> None:
     window.docks["log"].close()
     open_before = {dock.objectName() for dock in window.docks if not dock.isHidden()}
     QTest.keyClick(window, Qt.Key.Key_F11)
@@ -250,7 +252,7 @@ def test_focus_mode_hides_all_but_the_canvas_and_brings_it_back(window: MainWind
     assert window.topbar.isVisible()
 
 
-def test_the_layout_is_remembered_and_can_be_restored(qtbot: QtBot, make_window: MakeWindow) -> None:
+def test_dock_layout_is_saved_and_can_be_restored(qtbot: QtBot, make_window: MakeWindow) -> None:
     first = make_window()
     first.open_projects.new()
     first.docks["palette"].close()
@@ -265,7 +267,7 @@ def test_the_layout_is_remembered_and_can_be_restored(qtbot: QtBot, make_window:
     assert second.dockWidgetArea(second.docks["inspector"]) == Qt.DockWidgetArea.RightDockWidgetArea
 
 
-def test_an_unreadable_layout_is_ignored(make_window: MakeWindow, settings: Settings) -> None:
+def test_unreadable_layout_is_ignored(make_window: MakeWindow, settings: Settings) -> None:
     settings.layout = QByteArray(b"nonsense")
     settings.geometry = QByteArray(b"nonsense")
     window = make_window()
@@ -273,14 +275,14 @@ def test_an_unreadable_layout_is_ignored(make_window: MakeWindow, settings: Sett
     assert not window.docks["palette"].isHidden()
 
 
-def test_tabbed_docks_have_no_second_title(qtbot: QtBot, window: MainWindow, project: Project) -> None:
+def test_tabbed_docks_have_no_title_bar(qtbot: QtBot, window: MainWindow, project: Project) -> None:
     qtbot.wait(10)
     assert window.docks["runs"].titleBarWidget().sizeHint().height() <= 0
     window.docks["runs"].setFloating(True)
     qtbot.waitUntil(lambda: window.docks["runs"].titleBarWidget().sizeHint().height() > 0)
 
 
-def test_a_floating_panel_has_a_frame(window: MainWindow, project: Project) -> None:
+def test_floating_panel_has_a_frame(window: MainWindow, project: Project) -> None:
     dock = window.docks["inspector"]
     QTest.mouseDClick(dock.titleBarWidget(), Qt.MouseButton.LeftButton)
     assert dock.isFloating()
@@ -290,7 +292,7 @@ def test_a_floating_panel_has_a_frame(window: MainWindow, project: Project) -> N
     assert [picture.pixelColor(*edge) for edge in edges] == [frame] * 4
 
 
-def test_the_log_keeps_to_its_end_when_it_gets_smaller(qtbot: QtBot) -> None:
+def test_log_stays_scrolled_to_its_end(qtbot: QtBot) -> None:
     log = LogPanel()
     qtbot.addWidget(log)
     log.resize(600, 400)
@@ -316,7 +318,7 @@ def test_recent_files_follow_open_in_the_menu(window: MainWindow) -> None:
     assert titles[titles.index("Open…") + 1] == "Open recent"
 
 
-def test_menus_offer_nothing_for_a_canvas_that_is_not_there(window: MainWindow) -> None:
+def test_canvas_menus_are_disabled_without_a_project(window: MainWindow) -> None:
     [menu] = [each.menu() for each in window.menuBar().actions() if each.text() == "&View"]
 
     def offered() -> dict[str, bool]:
@@ -328,7 +330,7 @@ def test_menus_offer_nothing_for_a_canvas_that_is_not_there(window: MainWindow) 
     assert all(offered()[title] for title in ("Fit all", "Zoom in", "Zoom to 100%"))
 
 
-def test_a_menu_of_colors_opens_only_with_a_selected_run(qtbot: QtBot, window: MainWindow, project: Project) -> None:
+def test_color_menu_needs_a_selected_run(qtbot: QtBot, window: MainWindow, project: Project) -> None:
     [run] = [each.menu() for each in window.menuBar().actions() if each.text() == "&Run"]
     assert isinstance(run, QMenu)
     [selected] = [each.menu() for each in run.actions() if each.text() == "Selected runs"]
@@ -345,7 +347,7 @@ def test_a_menu_of_colors_opens_only_with_a_selected_run(qtbot: QtBot, window: M
     qtbot.waitUntil(lambda: not project.runner.is_active)
 
 
-def test_the_status_line_counts_and_leads_to_the_problems(qtbot: QtBot, window: MainWindow, project: Project) -> None:
+def test_status_bar_counts_problems_and_opens_them(qtbot: QtBot, window: MainWindow, project: Project) -> None:
     assert window.status.check.text() == "No problems"
     project.store.edit("Break", lambda document: edits.set_param(document, "logits", "in_features", 100))
     qtbot.waitUntil(lambda: window.status.check.text() == "1 error")
@@ -355,14 +357,14 @@ def test_the_status_line_counts_and_leads_to_the_problems(qtbot: QtBot, window: 
     assert window.docks["problems"].isVisible()
 
 
-def test_an_empty_graph_is_not_an_error(qtbot: QtBot, window: MainWindow) -> None:
+def test_empty_graph_is_not_an_error(qtbot: QtBot, window: MainWindow) -> None:
     project = window.open_projects.new()
     qtbot.waitUntil(lambda: project.store.is_checked)
     assert window.status.check.text() == "Empty graph"
     assert window.docks["problems"].windowTitle() == "Problems"
 
 
-def test_a_click_on_a_problem_selects_its_node(qtbot: QtBot, window: MainWindow, project: Project) -> None:
+def test_click_on_a_problem_selects_its_node(qtbot: QtBot, window: MainWindow, project: Project) -> None:
     project.store.edit("Break", lambda document: edits.set_param(document, "logits", "in_features", 100))
     problems = window.project_views[project].problems
     qtbot.waitUntil(lambda: len(problems.rows) == 1)
@@ -374,7 +376,7 @@ def test_a_click_on_a_problem_selects_its_node(qtbot: QtBot, window: MainWindow,
 # -- finding, looks, keys
 
 
-def test_the_command_palette_runs_what_is_typed(qtbot: QtBot, window: MainWindow, project: Project) -> None:
+def test_command_palette_runs_the_typed_command(qtbot: QtBot, window: MainWindow, project: Project) -> None:
     QTest.keyClick(window, Qt.Key.Key_P, CTRL | SHIFT)
     palette = window.command_palette
     assert palette.isVisible()
@@ -385,7 +387,7 @@ def test_the_command_palette_runs_what_is_typed(qtbot: QtBot, window: MainWindow
     assert window.settings.theme == "dark"
 
 
-def test_the_command_palette_is_as_high_as_what_it_found(qtbot: QtBot, window: MainWindow, project: Project) -> None:
+def test_command_palette_height_fits_the_results(qtbot: QtBot, window: MainWindow, project: Project) -> None:
     window.commands.run("help.commands")
     palette = window.command_palette
     qtbot.waitUntil(palette.isVisible)
@@ -403,14 +405,14 @@ def test_the_command_palette_is_as_high_as_what_it_found(qtbot: QtBot, window: M
     assert palette.height() == whole and palette.list.currentRow() == 0
 
 
-def test_the_command_palette_finds_nodes(qtbot: QtBot, window: MainWindow, project: Project) -> None:
+def test_command_palette_finds_nodes(qtbot: QtBot, window: MainWindow, project: Project) -> None:
     window.commands.run("help.commands")
     QTest.keyClicks(window.command_palette.edit, "cross_entropy")
     QTest.keyClick(window.command_palette.edit, Qt.Key.Key_Return)
     assert project.store.selection == {"cross_entropy"}
 
 
-def test_the_command_palette_says_when_nothing_matches(window: MainWindow, project: Project) -> None:
+def test_command_palette_shows_a_message_without_matches(window: MainWindow, project: Project) -> None:
     window.commands.run("help.commands")
     palette = window.command_palette
     assert not palette.note.isVisible()
@@ -421,21 +423,21 @@ def test_the_command_palette_says_when_nothing_matches(window: MainWindow, proje
     assert not palette.note.isVisible() and palette.list.count() > 10
 
 
-def test_escape_leaves_the_command_palette(window: MainWindow, project: Project) -> None:
+def test_escape_closes_the_command_palette(window: MainWindow, project: Project) -> None:
     window.commands.run("help.commands")
     QTest.keyClick(window.command_palette.edit, Qt.Key.Key_Escape)
     assert not window.command_palette.isVisible()
 
 
-def test_the_theme_changes_everything_at_once(window: MainWindow, project: Project) -> None:
+def test_theme_change_updates_all_widgets(window: MainWindow, project: Project) -> None:
     window.commands.run("view.theme-light")
     light = window.grab().toImage().pixelColor(3, 3)
     window.commands.run("view.theme-dark")
     assert window.grab().toImage().pixelColor(3, 3) != light
 
 
-def test_undo_and_redo_with_keys(window: MainWindow, project: Project) -> None:
-    change(project)
+def test_undo_and_redo_by_shortcut(window: MainWindow, project: Project) -> None:
+    make_change(project)
     full = project.store.document
     QTest.keyClick(window, Qt.Key.Key_Z, CTRL)
     assert len(project.store.document.nodes) == len(full.nodes) - 1
@@ -443,22 +445,22 @@ def test_undo_and_redo_with_keys(window: MainWindow, project: Project) -> None:
     assert project.store.document is full
 
 
-def test_state_goes_only_where_the_test_says(window: MainWindow, tmp_path: Path) -> None:
+def test_state_is_written_only_to_the_given_folder(window: MainWindow, tmp_path: Path) -> None:
     assert os.path.commonpath([window.settings._store.fileName(), str(tmp_path)]) == str(tmp_path)
 
 
-def test_a_long_remark_does_not_widen_the_window(qtbot: QtBot, window: MainWindow, project: Project) -> None:
+def test_long_status_message_does_not_widen_the_window(qtbot: QtBot, window: MainWindow, project: Project) -> None:
     window.resize(1200, 800)
     qtbot.waitUntil(lambda: window.width() == 1200)
-    remark = "Training diverges, and much is said about what to do now. " * 10
-    window.status.show_status(remark)
+    message = "Training diverges, and much is said about what to do now. " * 10
+    window.status.show_status(message)
     QApplication.processEvents()
     assert window.minimumSizeHint().width() < 1200 and window.width() == 1200
-    assert window.status._message.text() == window.status._message.toolTip() == remark
+    assert window.status._message.text() == window.status._message.toolTip() == message
 
 
 @pytest.mark.timeout(120)
-def test_a_file_with_a_loop_is_opened_checked_and_closed(
+def test_file_with_a_cycle_is_opened_checked_and_closed(
     qtbot: QtBot, window: MainWindow, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     linear = Node("nn.Linear", {"out_features": 3})
@@ -469,5 +471,5 @@ def test_a_file_with_a_loop_is_opened_checked_and_closed(
     project = window.open_projects.open(tmp_path / "loop.gradwire")
     qtbot.waitUntil(lambda: project.store.is_checked)
     assert "cycle" in [problem.code for problem in project.store.report.problems]
-    answer(monkeypatch, "save_before_closing", "discard")
+    patch_dialog(monkeypatch, "save_before_closing", "discard")
     window.open_projects.close(project)

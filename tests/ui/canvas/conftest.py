@@ -1,4 +1,4 @@
-"""A canvas in a window, as the studio has it, with a check that the test decides about."""
+"""A canvas in a window with a fake checker, so that tests choose the check report."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ MakeView = Callable[[Document], CanvasView]
 
 
 def wire(text: str) -> Wire:
-    """From how wires are written in files."""
+    """A wire from its text in files, such as "a.output -> b.input"."""
     source, target = (end.split(".") for end in text.split(" -> "))
     return Wire(Endpoint(*source), Endpoint(*target))
 
 
 def network() -> Document:
-    """A short network whose nodes stand in a row, with all types of ports."""
+    """A short network in one row that has all port types."""
     nodes = {
         "digits": Node("data.Digits", at=(0, 0)),
         "batches": Node("data.Batches", at=(200, 0)),
@@ -52,8 +52,8 @@ def network() -> Document:
     return Document(nodes, tuple(sorted(map(wire, wires))))
 
 
-class Checks:
-    """What the check finds, whatever the document."""
+class FakeChecker:
+    """Returns the same report for every document."""
 
     def __init__(self) -> None:
         self.report = Report()
@@ -62,15 +62,15 @@ class Checks:
         return self.report
 
 
-def dispose(store: ProjectStore) -> None:
-    """Delete a store here and now. The garbage collector may otherwise do so in the thread of another store's check."""
+def delete_store(store: ProjectStore) -> None:
+    """Delete a store now; the garbage collector could otherwise delete it in the thread of another store's check."""
     store.close()
     shiboken6.delete(store)
 
 
 @pytest.fixture
-def checks() -> Checks:
-    return Checks()
+def checker() -> FakeChecker:
+    return FakeChecker()
 
 
 @pytest.fixture
@@ -79,16 +79,16 @@ def themes(qtbot: QtBot) -> ThemeManager:
 
 
 @pytest.fixture
-def make_view(qtbot: QtBot, checks: Checks, themes: ThemeManager) -> Iterator[MakeView]:
-    """Views on documents, at 100%, with (600, 100) in the middle, without animations."""
+def make_view(qtbot: QtBot, checker: FakeChecker, themes: ThemeManager) -> Iterator[MakeView]:
+    """Creates views of documents at 100% zoom, centered at (600, 100), without animations."""
     motion.set_reduced(True)
-    made: list[tuple[CanvasView, QMainWindow]] = []
+    views: list[tuple[CanvasView, QMainWindow]] = []
 
     def make(document: Document) -> CanvasView:
         window = QMainWindow()
-        store = ProjectStore(document, catalogue(), checks)
+        store = ProjectStore(document, catalogue(), checker)
         view = CanvasView(store, themes)
-        made.append((view, window))
+        views.append((view, window))
         commands = CommandRegistry(window)
         commands.add(*canvas_commands(lambda: view, view))
         store.selection_changed.connect(commands.refresh)
@@ -105,12 +105,12 @@ def make_view(qtbot: QtBot, checks: Checks, themes: ThemeManager) -> Iterator[Ma
 
     yield make
     motion.set_reduced(False)
-    for view, window in made:
+    for view, window in views:
         store = view.store
         view.close_view()
         window.close()
         shiboken6.delete(window)
-        dispose(store)
+        delete_store(store)
 
 
 @pytest.fixture

@@ -1,4 +1,4 @@
-"""What the keyboard does on the canvas: commands with their default keys."""
+"""Canvas commands with their default keys."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def test_ctrl_delete_reconnects(user: MouseAndKeyboard, store: ProjectStore) -> 
     assert "batches.input -> loss.input" in wires(store)
 
 
-def test_duplicate_keeps_the_wires_among_the_copies(user: MouseAndKeyboard, store: ProjectStore) -> None:
+def test_duplicate_copies_wires_between_nodes(user: MouseAndKeyboard, store: ProjectStore) -> None:
     store.select(["hidden", "relu"])
     user.key(Key.Key_D, CTRL)
     assert store.selection == {"hidden_2", "relu_2"}
@@ -51,7 +51,7 @@ def test_duplicate_keeps_the_wires_among_the_copies(user: MouseAndKeyboard, stor
     assert "batches.input -> hidden_2.input" not in wires(store)
 
 
-def test_copy_and_paste_is_json_text_on_the_clipboard(user: MouseAndKeyboard, store: ProjectStore) -> None:
+def test_copied_nodes_are_json_text_on_the_clipboard(user: MouseAndKeyboard, store: ProjectStore) -> None:
     store.select(["hidden"])
     user.key(Key.Key_C, CTRL)
     assert '"nn.Linear"' in QGuiApplication.clipboard().text()
@@ -77,7 +77,7 @@ def test_cut(user: MouseAndKeyboard, store: ProjectStore) -> None:
     assert '"optim.Adam"' in QGuiApplication.clipboard().text()
 
 
-def test_foreign_text_is_refused_with_a_reason(user: MouseAndKeyboard, store: ProjectStore) -> None:
+def test_pasting_other_text_is_refused(user: MouseAndKeyboard, store: ProjectStore) -> None:
     reasons: list[str] = []
     store.refused.connect(reasons.append)
     QGuiApplication.clipboard().setText("import this")
@@ -86,14 +86,14 @@ def test_foreign_text_is_refused_with_a_reason(user: MouseAndKeyboard, store: Pr
     assert "clipboard" in reasons[0]
 
 
-def test_select_all_and_escape(user: MouseAndKeyboard, store: ProjectStore) -> None:
+def test_select_all_and_clear_the_selection(user: MouseAndKeyboard, store: ProjectStore) -> None:
     user.key(Key.Key_A, CTRL)
     assert store.selection == set(network().nodes)
     user.key(Key.Key_Escape)
     assert store.selection == frozenset()
 
 
-def test_m_mutes_and_unmutes(user: MouseAndKeyboard, store: ProjectStore) -> None:
+def test_m_toggles_muted(user: MouseAndKeyboard, store: ProjectStore) -> None:
     store.select(["relu", "hidden"])
     user.key(Key.Key_M)
     assert store.document.nodes["relu"].muted
@@ -103,7 +103,7 @@ def test_m_mutes_and_unmutes(user: MouseAndKeyboard, store: ProjectStore) -> Non
     assert store.history.undo_title == "Unmute 2 nodes"
 
 
-def test_arrows_go_from_node_to_node(user: MouseAndKeyboard, store: ProjectStore) -> None:
+def test_arrow_keys_select_the_next_node(user: MouseAndKeyboard, store: ProjectStore) -> None:
     store.select(["hidden"])
     user.key(Key.Key_Right)
     assert store.selection == {"relu"}
@@ -114,13 +114,15 @@ def test_arrows_go_from_node_to_node(user: MouseAndKeyboard, store: ProjectStore
     assert store.selection == {"batches"}
 
 
-def test_the_first_arrow_selects_the_node_nearest_the_middle(user: MouseAndKeyboard, store: ProjectStore) -> None:
+def test_arrow_key_without_a_selection_selects_the_most_central_node(
+    user: MouseAndKeyboard, store: ProjectStore
+) -> None:
     user.view.camera.center_on(QPointF(1100, 30))
     user.key(Key.Key_Right)
     assert store.selection == {"adam"}
 
 
-def test_an_arrow_brings_the_node_into_view(user: MouseAndKeyboard, store: ProjectStore) -> None:
+def test_arrow_key_reveals_the_selected_node(user: MouseAndKeyboard, store: ProjectStore) -> None:
     user.view.camera.center_on(QPointF(-600, 0))
     store.select(["digits"])
     user.key(Key.Key_Right)
@@ -128,7 +130,7 @@ def test_an_arrow_brings_the_node_into_view(user: MouseAndKeyboard, store: Proje
     assert user.view.camera.visible.contains(QPointF(box.right, box.bottom))
 
 
-def test_shift_and_arrows_nudge_in_one_step_of_undo(user: MouseAndKeyboard, store: ProjectStore) -> None:
+def test_nudges_are_one_undo_step(user: MouseAndKeyboard, store: ProjectStore) -> None:
     store.select(["adam"])
     user.key(Key.Key_Right, SHIFT)
     user.key(Key.Key_Right, SHIFT)
@@ -138,7 +140,7 @@ def test_shift_and_arrows_nudge_in_one_step_of_undo(user: MouseAndKeyboard, stor
     assert store.document.nodes["adam"].at == (1080, 0)
 
 
-def test_f_fits_the_selection_and_home_everything(user: MouseAndKeyboard, store: ProjectStore) -> None:
+def test_f_fits_the_selection_and_home_fits_all(user: MouseAndKeyboard, store: ProjectStore) -> None:
     camera, canvas = user.view.camera, user.view.canvas_scene
     store.select(["hidden"])
     user.key(Key.Key_F)
@@ -162,7 +164,7 @@ def test_zoom_keys(user: MouseAndKeyboard, key: Qt.Key, keys: Qt.KeyboardModifie
 
 
 @pytest.mark.parametrize(("key", "keys"), [(Key.Key_Tab, Qt.KeyboardModifier.NoModifier), (Key.Key_A, SHIFT)])
-def test_the_search_opens_at_the_pointer(user: MouseAndKeyboard, key: Qt.Key, keys: Qt.KeyboardModifier) -> None:
+def test_search_opens_at_the_pointer(user: MouseAndKeyboard, key: Qt.Key, keys: Qt.KeyboardModifier) -> None:
     user.move(QPoint(300, 120))
     user.key(key, keys)
     assert user.view.overlays.search.isVisible()
@@ -170,14 +172,14 @@ def test_the_search_opens_at_the_pointer(user: MouseAndKeyboard, key: Qt.Key, ke
     assert user.view.overlays.search.field.hasFocus()
 
 
-def test_a_tap_on_space_opens_the_search(user: MouseAndKeyboard) -> None:
+def test_tapping_space_opens_the_search(user: MouseAndKeyboard) -> None:
     QTest.keyPress(user.view, Key.Key_Space)
     assert not user.view.overlays.search.isVisible()
     QTest.keyRelease(user.view, Key.Key_Space)
     assert user.view.overlays.search.isVisible()
 
 
-def test_escape_leaves_the_search_and_gives_the_focus_back(user: MouseAndKeyboard, store: ProjectStore) -> None:
+def test_escape_closes_the_search_and_restores_the_focus(user: MouseAndKeyboard, store: ProjectStore) -> None:
     user.key(Key.Key_Tab)
     user.key(Key.Key_Escape, target=user.view.overlays.search.field)
     assert not user.view.overlays.search.isVisible()
@@ -185,13 +187,13 @@ def test_escape_leaves_the_search_and_gives_the_focus_back(user: MouseAndKeyboar
     assert store.document == network()
 
 
-def test_going_elsewhere_closes_the_search(user: MouseAndKeyboard) -> None:
+def test_focus_loss_closes_the_search(user: MouseAndKeyboard) -> None:
     user.key(Key.Key_Tab)
     user.click(user.at(600, 300))
     assert not user.view.overlays.search.isVisible()
 
 
-def test_a_new_node_is_wired_after_the_selected_node(user: MouseAndKeyboard, store: ProjectStore) -> None:
+def test_new_node_is_wired_after_the_selected_node(user: MouseAndKeyboard, store: ProjectStore) -> None:
     user.view.canvas_actions.add_after(store.catalogue["nn.GELU"], "adam")  # an optimizer feeds no activation
     assert store.document == network()
     store.edit("Delete", lambda document: edits.remove(document, ["relu"]))
@@ -208,12 +210,12 @@ def test_a_new_node_is_wired_after_the_selected_node(user: MouseAndKeyboard, sto
     assert "gelu" not in store.document.nodes
 
 
-def test_a_network_is_built_by_keyboard_alone(make_view: MakeView) -> None:
+def test_build_a_network_by_keyboard(make_view: MakeView) -> None:
     view = make_view(Document())
     user = MouseAndKeyboard(view)
-    for words in ("digits", "loader", "flatten", "linear", "cross entropy", "adam"):
+    for text in ("digits", "loader", "flatten", "linear", "cross entropy", "adam"):
         user.key(Key.Key_Tab)
-        user.type(words, view.overlays.search.field)
+        user.type(text, view.overlays.search.field)
         user.key(Key.Key_Return, target=view.overlays.search.field)
     assert wires(view.store) == {
         "digits.samples -> loader.samples",
@@ -229,7 +231,7 @@ def test_a_network_is_built_by_keyboard_alone(make_view: MakeView) -> None:
 # -- renaming
 
 
-def test_f2_renames_in_place(user: MouseAndKeyboard, store: ProjectStore) -> None:
+def test_f2_opens_the_name_editor(user: MouseAndKeyboard, store: ProjectStore) -> None:
     store.select(["hidden"])
     user.key(Key.Key_F2)
     editor = user.view.overlays.editor
@@ -263,7 +265,7 @@ def test_invalid_name_is_refused_while_typing(
     assert user.view.overlays.editor is None
 
 
-def test_the_editor_of_a_name_stays_within_the_view(user: MouseAndKeyboard, store: ProjectStore) -> None:
+def test_name_editor_stays_within_the_view(user: MouseAndKeyboard, store: ProjectStore) -> None:
     store.edit("Move", lambda document: edits.move(document, {"hidden": (5000.0, 0.0)}))
     store.select(["hidden"])
     user.key(Key.Key_F2)
@@ -272,7 +274,7 @@ def test_the_editor_of_a_name_stays_within_the_view(user: MouseAndKeyboard, stor
     assert user.view.viewport().rect().contains(editor.geometry())
 
 
-def test_a_title_becomes_a_name_and_is_said_while_it_is_typed(user: MouseAndKeyboard, store: ProjectStore) -> None:
+def test_name_editor_shows_the_identifier_for_a_title(user: MouseAndKeyboard, store: ProjectStore) -> None:
     store.select(["hidden"])
     user.key(Key.Key_F2)
     editor = user.view.overlays.editor
@@ -283,7 +285,7 @@ def test_a_title_becomes_a_name_and_is_said_while_it_is_typed(user: MouseAndKeyb
     assert "my_first_layer" in store.document.nodes
 
 
-def test_a_node_that_goes_away_takes_the_editor_with_it(user: MouseAndKeyboard, store: ProjectStore) -> None:
+def test_name_editor_closes_when_its_node_is_removed(user: MouseAndKeyboard, store: ProjectStore) -> None:
     store.select(["hidden"])
     user.key(Key.Key_F2)
     store.edit("Delete", lambda document: edits.remove(document, ["hidden"]))
@@ -314,7 +316,7 @@ def test_l_lays_out_only_the_selection(user: MouseAndKeyboard, store: ProjectSto
     assert store.document.nodes["hidden"].at[1] == store.document.nodes["relu"].at[1]
 
 
-def test_an_edit_gives_the_layout_up(view: CanvasView, store: ProjectStore, qtbot: QtBot) -> None:
+def test_an_edit_cancels_the_layout(view: CanvasView, store: ProjectStore, qtbot: QtBot) -> None:
     view.canvas_actions.lay_out()
     store.edit("Move", lambda document: edits.move(document, {"relu": (0, 800)}))
     assert not view.auto_layout.is_busy
@@ -336,7 +338,7 @@ def test_align_and_distribute_are_one_edit_each(view: CanvasView, store: Project
     assert abs(gaps[0] - gaps[1]) <= 8
 
 
-def test_a_movement_ends_where_the_document_says(view: CanvasView, store: ProjectStore, qtbot: QtBot) -> None:
+def test_layout_animation_ends_at_the_document_positions(view: CanvasView, store: ProjectStore, qtbot: QtBot) -> None:
     motion.set_reduced(False)
     store.select(["hidden", "relu"])
     view.canvas_actions.align("bottom")
@@ -347,7 +349,7 @@ def test_a_movement_ends_where_the_document_says(view: CanvasView, store: Projec
     assert all(item.at == store.document.nodes[name].at for name, item in view.canvas_scene.nodes.items())
 
 
-def test_freezing_and_recomputing_show_their_badges(user: MouseAndKeyboard, store: ProjectStore) -> None:
+def test_frozen_and_recomputed_nodes_have_badges(user: MouseAndKeyboard, store: ProjectStore) -> None:
     store.select(["hidden", "relu"])
     user.key(Qt.Key.Key_M, Qt.KeyboardModifier.ShiftModifier)
     assert {name for name, node in store.document.nodes.items() if node.frozen} == {"hidden", "relu"}

@@ -1,4 +1,4 @@
-"""The scene is the document: after whatever edits, undo and redo."""
+"""The scene shows the document after any sequence of edits, undo and redo."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ from studio.ui.canvas.wires.wire_item import WireItem
 from studio.ui.project.project_store import ProjectStore
 from studio.ui.theme.theme import ThemeManager
 from tests.studio.document.strategies import Edit, documents, edit
-from tests.ui.canvas.conftest import Checks, MakeView, dispose, network, wire
+from tests.ui.canvas.conftest import FakeChecker, MakeView, delete_store, network, wire
 
 Step = Edit | str
 steps = st.lists(st.one_of(edit(), st.sampled_from(["undo", "undo", "redo"])), max_size=20)
 
 
-def assert_shows(scene: CanvasScene, document: Document) -> None:
-    """Items and document agree, in what there is, where it is and what it says."""
+def assert_scene_shows(scene: CanvasScene, document: Document) -> None:
+    """Items and document agree in names, positions, contents and wires."""
     assert set(scene.nodes) == set(document.nodes)
     assert set(scene.wires) == set(document.wires)
     items = scene.items()
@@ -41,7 +41,7 @@ def assert_shows(scene: CanvasScene, document: Document) -> None:
     for name, node in document.nodes.items():
         item = scene.nodes[name]
         assert item.name == name
-        assert item.at == pytest.approx(node.at, abs=1e-6)  # Qt takes places that close for equal
+        assert item.at == pytest.approx(node.at, abs=1e-6)  # Qt treats positions this close as equal
         assert (item.content.muted, item.content.frozen, item.content.collapsed) == (
             node.muted,
             node.frozen,
@@ -57,7 +57,7 @@ def assert_shows(scene: CanvasScene, document: Document) -> None:
         assert item.curve.end == scene.nodes[here.target.node].port("input", here.target.port)
 
 
-def take(store: ProjectStore, step: Step) -> None:
+def apply_step(store: ProjectStore, step: Step) -> None:
     if isinstance(step, Edit):
         store.edit(step.title, step, merge=step.merge_key)
     else:
@@ -66,19 +66,19 @@ def take(store: ProjectStore, step: Step) -> None:
 
 @settings(max_examples=80, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 @given(documents(), steps)
-def test_the_scene_is_the_document(
-    themes: ThemeManager, checks: Checks, document: Document, sequence: list[Step]
+def test_scene_follows_edits_undo_and_redo(
+    themes: ThemeManager, checker: FakeChecker, document: Document, sequence: list[Step]
 ) -> None:
-    store = ProjectStore(document, catalogue(), checks)
+    store = ProjectStore(document, catalogue(), checker)
     scene = CanvasScene(store, themes.theme, store)
-    assert_shows(scene, document)
+    assert_scene_shows(scene, document)
     for step in sequence:
-        take(store, step)
-        assert_shows(scene, store.document)
+        apply_step(store, step)
+        assert_scene_shows(scene, store.document)
     while store.history.can_undo:
         store.undo()
-    assert_shows(scene, document)
-    dispose(store)
+    assert_scene_shows(scene, document)
+    delete_store(store)
 
 
 def test_unchanged_nodes_keep_their_items(view: CanvasView, store: ProjectStore) -> None:
@@ -88,7 +88,7 @@ def test_unchanged_nodes_keep_their_items(view: CanvasView, store: ProjectStore)
     assert all(view.canvas_scene.nodes[name] is item for name, item in before.items() if name != "hidden")
 
 
-def test_the_report_shows_at_nodes_and_wires(make_view: MakeView, checks: Checks) -> None:
+def test_report_is_shown_at_nodes_and_wires(make_view: MakeView, checker: FakeChecker) -> None:
     there = wire("hidden.output -> relu.input")
     problems = (
         Problem("error", "shape", "Too wide.", node="hidden", port="input"),
@@ -96,7 +96,7 @@ def test_the_report_shows_at_nodes_and_wires(make_view: MakeView, checks: Checks
         Problem("error", "type", "No.", wire=there),
     )
     infos = {"hidden": NodeInfo(summary="64 → 32")}
-    checks.report = Report(problems, infos, {there: "N×32 float32"})
+    checker.report = Report(problems, infos, {there: "N×32 float32"})
     canvas = make_view(network()).canvas_scene
     assert canvas.nodes["hidden"].content.summary == "64 → 32"
     assert canvas.nodes["hidden"].content.error == "Too wide."
@@ -113,7 +113,7 @@ def test_wires_have_the_type_of_their_port(view: CanvasView) -> None:
     assert kinds["hidden.output -> relu.input"] is PortType.TENSOR
 
 
-def test_hovering_a_wire_lights_the_whole_path(view: CanvasView) -> None:
+def test_hovering_a_wire_highlights_its_path(view: CanvasView) -> None:
     canvas = view.canvas_scene
     canvas.set_hovered(Hit(wire=wire("relu.output -> loss.input")))
     lit = {str(here) for here, item in canvas.wires.items() if item.is_highlighted}
@@ -122,64 +122,64 @@ def test_hovering_a_wire_lights_the_whole_path(view: CanvasView) -> None:
     assert not any(item.is_highlighted for item in canvas.wires.values())
 
 
-def labeled(view: CanvasView, text: str) -> tuple[str, Box] | None:
-    """What stands on a wire, and where."""
+def visible_label(view: CanvasView, text: str) -> tuple[str, Box] | None:
+    """Text and box of the visible label of a wire."""
     label = view.canvas_scene.wires[wire(text)].visible_label()
     return (label.text, label.box) if label else None
 
 
-def test_a_label_shows_where_there_is_room_and_always_under_the_pointer(make_view: MakeView, checks: Checks) -> None:
+def test_label_needs_space_unless_its_wire_is_hovered(make_view: MakeView, checker: FakeChecker) -> None:
     near, far = "hidden.output -> relu.input", "loss.loss -> adam.loss"
-    checks.report = Report(wires={wire(near): "N×32 float32", wire(far): "N float32"})
+    checker.report = Report(wires={wire(near): "N×32 float32", wire(far): "N float32"})
     view = make_view(network())
     view.store.edit("Move", lambda document: edits.move(document, {"relu": (600, 0), "adam": (1200, 0)}))
-    assert labeled(view, near) is None
-    assert (labeled(view, far) or ("",))[0] == "N float32"
+    assert visible_label(view, near) is None
+    assert (visible_label(view, far) or ("",))[0] == "N float32"
     view.canvas_scene.set_hovered(Hit(wire=wire(near)))
-    assert (labeled(view, near) or ("",))[0] == "N×32 float32"
+    assert (visible_label(view, near) or ("",))[0] == "N×32 float32"
     view.camera.zoom_to(0.2)
-    assert labeled(view, far) is None
-    assert labeled(view, near) is not None
+    assert visible_label(view, far) is None
+    assert visible_label(view, near) is not None
 
 
-def test_the_dtype_is_left_out_where_there_is_room_for_the_shape_only(make_view: MakeView, checks: Checks) -> None:
+def test_label_omits_the_dtype_without_space(make_view: MakeView, checker: FakeChecker) -> None:
     there = "hidden.output -> relu.input"
-    checks.report = Report(wires={wire(there): "N×32 float32"})
-    assert (labeled(make_view(network()), there) or ("",))[0] == "N×32"
+    checker.report = Report(wires={wire(there): "N×32 float32"})
+    assert (visible_label(make_view(network()), there) or ("",))[0] == "N×32"
 
 
 @pytest.fixture
-def long_wire(make_view: MakeView, checks: Checks) -> tuple[CanvasView, Box]:
-    """A wire with much room around its label, and where that is."""
-    checks.report = Report(wires={wire("loss.loss -> adam.loss"): "scalar"})
+def long_wire(make_view: MakeView, checker: FakeChecker) -> tuple[CanvasView, Box]:
+    """A wire with much space around its label, and the box of the label."""
+    checker.report = Report(wires={wire("loss.loss -> adam.loss"): "scalar"})
     view = make_view(network())
     view.store.edit("Move", lambda document: edits.move(document, {"adam": (1480, 0)}))
-    found = labeled(view, "loss.loss -> adam.loss")
-    assert found is not None
-    return view, found[1]
+    label_box = visible_label(view, "loss.loss -> adam.loss")
+    assert label_box is not None
+    return view, label_box[1]
 
 
-def test_a_label_steps_aside_for_a_node(long_wire: tuple[CanvasView, Box]) -> None:
+def test_label_avoids_nodes(long_wire: tuple[CanvasView, Box]) -> None:
     view, box = long_wire
     alone = Node("nn.GELU", at=(box.right - 20, box.top - 20))
     view.store.edit("Add", lambda document: edits.add(document, "alone", alone))
-    aside = labeled(view, "loss.loss -> adam.loss")
+    aside = visible_label(view, "loss.loss -> adam.loss")
     assert aside is not None
     assert not aside[1].meets(view.canvas_scene.nodes["alone"].box)
 
 
-def test_a_label_steps_aside_for_another_wire(long_wire: tuple[CanvasView, Box]) -> None:
+def test_label_avoids_other_wires(long_wire: tuple[CanvasView, Box]) -> None:
     view, box = long_wire
     # From the upper left to the lower right, through the label.
-    places = {"hidden": (box.left - 200, box.top - 120), "relu": (box.right + 60, box.bottom + 60)}
-    view.store.edit("Move", lambda document: edits.move(document, places))
+    positions = {"hidden": (box.left - 200, box.top - 120), "relu": (box.right + 60, box.bottom + 60)}
+    view.store.edit("Move", lambda document: edits.move(document, positions))
     crossing = view.canvas_scene.wires[wire("hidden.output -> relu.input")].curve
-    aside = labeled(view, "loss.loss -> adam.loss")
+    aside = visible_label(view, "loss.loss -> adam.loss")
     assert crossing.passes_through(box)
     assert aside is None or not crossing.passes_through(aside[1])
 
 
-def test_live_figures_come_and_go(view: CanvasView) -> None:
+def test_live_values_are_shown_and_removed(view: CanvasView) -> None:
     loss = view.canvas_scene.nodes["loss"]
     width = loss.layout.width
     view.set_live({"loss": "0.31", "gone": "1"}, {"loss": 0.5})
@@ -189,12 +189,12 @@ def test_live_figures_come_and_go(view: CanvasView) -> None:
     assert (loss.content.line, loss.state.progress) == ("", None)
 
 
-def test_selection_goes_both_ways(view: CanvasView, store: ProjectStore) -> None:
+def test_selection_is_synchronized_with_the_store(view: CanvasView, store: ProjectStore) -> None:
     store.select(["hidden", "relu"])
     assert {name for name, item in view.canvas_scene.nodes.items() if item.state.selected} == {"hidden", "relu"}
 
 
-def test_from_afar_one_layer_draws_everything(view: CanvasView) -> None:
+def test_overview_layer_paints_all_items_at_low_zoom(view: CanvasView) -> None:
     canvas = view.canvas_scene
     for scale, detail in (
         (1.0, LevelOfDetail.FULL),
@@ -215,7 +215,7 @@ def test_from_afar_one_layer_draws_everything(view: CanvasView) -> None:
     assert canvas.nodes["new"].flags() & QGraphicsItem.GraphicsItemFlag.ItemHasNoContents
 
 
-def test_wires_of_inputs_targets_and_losses_have_different_lines(view: CanvasView) -> None:
+def test_wire_roles_have_different_dash_patterns(view: CanvasView) -> None:
     pens = {str(each): item.pen() for each, item in view.canvas_scene.wires.items()}
     lines = [
         pens["batches.input -> hidden.input"],
@@ -227,10 +227,8 @@ def test_wires_of_inputs_targets_and_losses_have_different_lines(view: CanvasVie
     assert pens["relu.output -> loss.input"] == pens["batches.input -> hidden.input"]
 
 
-def test_a_step_that_renames_a_node_and_takes_its_wire_shows_the_port_unwired(
-    view: CanvasView, store: ProjectStore
-) -> None:
-    """One undo step may hold a rename and a wire."""
+def test_undo_of_rename_and_wire_updates_the_wired_ports(view: CanvasView, store: ProjectStore) -> None:
+    """One undo step can contain a rename and a change of wires."""
     store.edit("Add", lambda document: edits.add(document, "drop", Node("nn.Dropout")))
     store.edit("Rename", lambda document: edits.rename(document, "drop", "half"), merge="one")
     store.edit("Connect", lambda document: edits.connect(document, wire("digits.samples -> half.input")), merge="one")

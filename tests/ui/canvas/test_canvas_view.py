@@ -1,4 +1,4 @@
-"""What surrounds the graph: hint, minimap, tooltips, dropping from the palette, themes, accessibility."""
+"""Hint, minimap, selection bar, tooltips, drops from the palette, themes and accessibility of the canvas."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ from studio.ui.palette.node_type_tree import MIME
 from studio.ui.project.project_store import ProjectStore
 from studio.ui.theme import motion
 from studio.ui.theme.theme import ThemeManager, contrast
-from tests.ui.canvas.conftest import Checks, MakeView, network, wire
+from tests.ui.canvas.conftest import FakeChecker, MakeView, network, wire
 from tests.ui.canvas.mouse_and_keyboard import MIDDLE, MouseAndKeyboard
 
 
-def drop(view: CanvasView, key: str, position: QPoint) -> None:
-    """Drag a node type over the canvas and let it go."""
+def drop_type(view: CanvasView, key: str, position: QPoint) -> None:
+    """Drag a node type over the canvas and drop it."""
     data = QMimeData()
     data.setData(MIME, key.encode())
     copy, left, none = Qt.DropAction.CopyAction, Qt.MouseButton.LeftButton, Qt.KeyboardModifier.NoModifier
@@ -43,36 +43,36 @@ def drop(view: CanvasView, key: str, position: QPoint) -> None:
 # -- dropping from the palette
 
 
-def test_a_dropped_type_becomes_a_node_there(user: MouseAndKeyboard, store: ProjectStore) -> None:
-    drop(user.view, "nn.GELU", user.at(704, 300))
+def test_dropped_type_becomes_a_node_at_the_pointer(user: MouseAndKeyboard, store: ProjectStore) -> None:
+    drop_type(user.view, "nn.GELU", user.at(704, 300))
     assert store.document.nodes["gelu"].at == (680, 288)
     assert store.selection == {"gelu"}
     assert store.history.undo_title == "Add GELU"
 
 
-def test_a_type_dropped_on_a_wire_is_inserted(user: MouseAndKeyboard, store: ProjectStore) -> None:
-    drop(user.view, "nn.Dropout", user.wire("hidden.output -> relu.input"))
+def test_type_dropped_on_a_wire_is_inserted(user: MouseAndKeyboard, store: ProjectStore) -> None:
+    drop_type(user.view, "nn.Dropout", user.wire("hidden.output -> relu.input"))
     assert wire("hidden.output -> dropout.input") in store.document.wires
     assert wire("dropout.output -> relu.input") in store.document.wires
     store.undo()
     assert store.document == network()
 
 
-def test_a_type_that_does_not_fit_a_wire_is_only_added(user: MouseAndKeyboard, store: ProjectStore) -> None:
-    drop(user.view, "optim.SGD", user.wire("hidden.output -> relu.input"))
+def test_type_that_does_not_match_the_wire_is_not_inserted(user: MouseAndKeyboard, store: ProjectStore) -> None:
+    drop_type(user.view, "optim.SGD", user.wire("hidden.output -> relu.input"))
     assert store.document.wires == network().wires
     assert "sgd" in store.document.nodes
 
 
-def test_a_foreign_type_is_ignored(user: MouseAndKeyboard, store: ProjectStore) -> None:
-    drop(user.view, "nn.Gone", user.at(700, 300))
+def test_unknown_dropped_type_is_ignored(user: MouseAndKeyboard, store: ProjectStore) -> None:
+    drop_type(user.view, "nn.Gone", user.at(700, 300))
     assert store.document == network()
 
 
 # -- what lies on top
 
 
-def test_an_empty_canvas_says_how_to_begin(make_view: MakeView, qtbot: QtBot) -> None:
+def test_empty_canvas_shows_a_hint(make_view: MakeView, qtbot: QtBot) -> None:
     view = make_view(Document())
     assert view.overlays.hint.content.isVisible()
     with qtbot.waitSignal(view.template_requested):
@@ -84,13 +84,13 @@ def test_an_empty_canvas_says_how_to_begin(make_view: MakeView, qtbot: QtBot) ->
     assert view.overlays.hint.content.isVisible()
 
 
-def test_the_hint_lets_presses_through(make_view: MakeView) -> None:
+def test_hint_is_transparent_to_the_mouse(make_view: MakeView) -> None:
     view = make_view(Document())
     MouseAndKeyboard(view).double_click(view.overlays.hint.content.geometry().center())
     assert view.overlays.search.isVisible()
 
 
-def test_the_minimap_shows_while_something_is_out_of_sight(view: CanvasView) -> None:
+def test_minimap_is_shown_while_nodes_are_out_of_view(view: CanvasView) -> None:
     view.canvas_actions.fit_all()
     assert not view.overlays.minimap.isVisible()
     view.camera.center_on(QPointF(3000, 0))
@@ -101,14 +101,14 @@ def test_the_minimap_shows_while_something_is_out_of_sight(view: CanvasView) -> 
     assert view.overlays.minimap.isVisible()
 
 
-def test_a_press_on_the_minimap_looks_there(view: CanvasView) -> None:
+def test_click_on_the_minimap_moves_the_view(view: CanvasView) -> None:
     view.camera.center_on(QPointF(5000, 0))
     QTest.mouseClick(view.overlays.minimap, Qt.MouseButton.LeftButton, pos=view.overlays.minimap.rect().center())
     whole = view.overlays.minimap.graph_box
     assert (view.camera.visible.center() - QPointF(*whole.center)).manhattanLength() <= 20  # a pixel of the map
 
 
-def test_several_selected_nodes_have_a_common_box_with_tools(view: CanvasView, store: ProjectStore) -> None:
+def test_several_selected_nodes_have_a_frame_and_a_bar(view: CanvasView, store: ProjectStore) -> None:
     bar, box = view.overlays.bar, view.canvas_scene.selection_frame
     store.select(["hidden"])
     assert not bar.isVisible()
@@ -127,7 +127,7 @@ def test_several_selected_nodes_have_a_common_box_with_tools(view: CanvasView, s
     assert view.hasFocus()
 
 
-def test_the_tools_are_away_while_nodes_are_dragged(user: MouseAndKeyboard, store: ProjectStore) -> None:
+def test_selection_bar_is_hidden_during_a_drag(user: MouseAndKeyboard, store: ProjectStore) -> None:
     store.select(["hidden", "relu"])
     bar, start = user.view.overlays.bar, user.node("hidden")
     user.hold(start, start + QPoint(20, 120))
@@ -138,7 +138,7 @@ def test_the_tools_are_away_while_nodes_are_dragged(user: MouseAndKeyboard, stor
     assert bar.geometry().bottom() < above
 
 
-def test_the_tools_stay_in_sight(view: CanvasView, store: ProjectStore) -> None:
+def test_selection_bar_stays_in_view(view: CanvasView, store: ProjectStore) -> None:
     store.select(["hidden", "relu"])
     for x, y in ((590, 330), (590, -250), (1200, 30), (0, 30)):
         view.camera.center_on(QPointF(x, y))
@@ -148,13 +148,13 @@ def test_the_tools_stay_in_sight(view: CanvasView, store: ProjectStore) -> None:
     assert not view.overlays.bar.isVisible()
 
 
-# -- words
+# -- texts
 
 
-def test_tooltips(make_view: MakeView, checks: Checks) -> None:
+def test_tooltips(make_view: MakeView, checker: FakeChecker) -> None:
     there = wire("hidden.output -> relu.input")
     problem = Problem("error", "x", "Too <wide>.", node="hidden")
-    checks.report = Report((problem,), {"hidden": NodeInfo(summary="64 → 32")}, {there: "N×32 float32"})
+    checker.report = Report((problem,), {"hidden": NodeInfo(summary="64 → 32")}, {there: "N×32 float32"})
     view = make_view(network())
     node = tooltip(view.store, view.canvas_scene, Hit(node="hidden"))
     assert "Linear" in node
@@ -165,7 +165,7 @@ def test_tooltips(make_view: MakeView, checks: Checks) -> None:
     assert tooltip(view.store, view.canvas_scene, Hit()) == ""
 
 
-def test_screen_readers_hear_the_selection(view: CanvasView, store: ProjectStore) -> None:
+def test_accessible_description_contains_the_selection(view: CanvasView, store: ProjectStore) -> None:
     assert view.accessibleName() == "Canvas"
     assert view.accessibleDescription() == "6 nodes"
     store.select(["hidden"])
@@ -190,7 +190,7 @@ def test_commands_do_nothing_without_a_canvas(view: CanvasView) -> None:
 # -- themes and movement
 
 
-def test_a_change_of_theme_repaints(view: CanvasView, themes: ThemeManager) -> None:
+def test_theme_change_repaints(view: CanvasView, themes: ThemeManager) -> None:
     dark = view.grab().toImage().pixelColor(5, 5)
     themes.set_mode("light")
     light = view.grab().toImage().pixelColor(5, 5)
@@ -198,7 +198,7 @@ def test_a_change_of_theme_repaints(view: CanvasView, themes: ThemeManager) -> N
 
 
 @pytest.mark.parametrize("mode", ["light", "dark"])
-def test_text_on_nodes_is_readable(view: CanvasView, themes: ThemeManager, mode: str) -> None:
+def test_node_text_has_contrast(view: CanvasView, themes: ThemeManager, mode: str) -> None:
     themes.set_mode(mode)  # pyright: ignore[reportArgumentType]
     style = view.canvas_scene.paint_context.style
     for category in style.header:
@@ -210,7 +210,7 @@ def test_text_on_nodes_is_readable(view: CanvasView, themes: ThemeManager, mode:
     assert contrast(style.dim, style.body.color()) >= 4.5
 
 
-def test_a_zoom_takes_a_moment_unless_movement_is_unwanted(view: CanvasView, qtbot: QtBot) -> None:
+def test_zoom_is_animated_unless_motion_is_reduced(view: CanvasView, qtbot: QtBot) -> None:
     motion.set_reduced(False)
     view.camera.zoom_by(2, QPointF(100, 100))
     assert view.camera.scale < 1.4
@@ -223,10 +223,10 @@ def test_a_zoom_takes_a_moment_unless_movement_is_unwanted(view: CanvasView, qtb
 # -- what is painted
 
 
-def test_a_node_that_moves_after_a_pan_leaves_nothing_behind(
+def test_moving_a_node_after_a_pan_leaves_no_pixels_behind(
     qtbot: QtBot, view: CanvasView, user: MouseAndKeyboard, store: ProjectStore
 ) -> None:
-    """Looks at the screen: a picture of the widget would be painted again."""
+    """Grabs the screen, because grabbing the widget would repaint it."""
     window, screen = view.window(), view.screen()
     assert screen is not None
     store.edit("Move", lambda document: edits.move(document, {"relu": (640, 200)}))

@@ -1,4 +1,4 @@
-"""What the mouse does on the canvas, with real presses and movements."""
+"""Mouse gestures on the canvas, with real mouse events."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def wires(store: ProjectStore) -> set[str]:
 # -- selecting
 
 
-def test_a_click_selects_and_a_click_beside_deselects(user: MouseAndKeyboard, store: ProjectStore) -> None:
+def test_click_selects_and_click_on_empty_canvas_deselects(user: MouseAndKeyboard, store: ProjectStore) -> None:
     user.click(user.node("hidden"))
     assert store.selection == {"hidden"}
     user.click(user.node("relu"))
@@ -34,7 +34,9 @@ def test_a_click_selects_and_a_click_beside_deselects(user: MouseAndKeyboard, st
 
 
 @pytest.mark.parametrize("keys", [SHIFT, CTRL])
-def test_shift_and_ctrl_toggle(user: MouseAndKeyboard, store: ProjectStore, keys: Qt.KeyboardModifier) -> None:
+def test_shift_and_ctrl_toggle_the_selection(
+    user: MouseAndKeyboard, store: ProjectStore, keys: Qt.KeyboardModifier
+) -> None:
     user.click(user.node("hidden"))
     user.click(user.node("relu"), keys=keys)
     assert store.selection == {"hidden", "relu"}
@@ -42,7 +44,7 @@ def test_shift_and_ctrl_toggle(user: MouseAndKeyboard, store: ProjectStore, keys
     assert store.selection == {"relu"}
 
 
-def test_a_rubber_band_selects_what_it_touches(user: MouseAndKeyboard, store: ProjectStore) -> None:
+def test_rubber_band_selects_touched_nodes(user: MouseAndKeyboard, store: ProjectStore) -> None:
     user.drag(user.at(430, -60), user.at(700, 30))
     assert store.selection == {"hidden", "relu"}
     user.drag(user.at(1070, -60), user.at(1090, 30), keys=SHIFT)
@@ -51,7 +53,7 @@ def test_a_rubber_band_selects_what_it_touches(user: MouseAndKeyboard, store: Pr
     assert store.selection == {"relu", "adam"}
 
 
-def test_escape_takes_the_rubber_band_back(user: MouseAndKeyboard, store: ProjectStore) -> None:
+def test_escape_cancels_the_rubber_band(user: MouseAndKeyboard, store: ProjectStore) -> None:
     store.select(["adam"])
     user.hold(user.at(430, -60), user.at(700, 30))
     assert store.selection == {"hidden", "relu"}
@@ -62,7 +64,7 @@ def test_escape_takes_the_rubber_band_back(user: MouseAndKeyboard, store: Projec
     assert store.selection == {"adam"}
 
 
-def test_a_click_selects_a_wire_and_delete_removes_it(user: MouseAndKeyboard, store: ProjectStore) -> None:
+def test_click_selects_a_wire_and_delete_removes_it(user: MouseAndKeyboard, store: ProjectStore) -> None:
     user.click(user.wire("loss.loss -> adam.loss"))
     assert [str(here) for here in user.view.canvas_scene.selected_wires] == ["loss.loss -> adam.loss"]
     user.key(Qt.Key.Key_Delete)
@@ -73,7 +75,7 @@ def test_a_click_selects_a_wire_and_delete_removes_it(user: MouseAndKeyboard, st
 # -- moving
 
 
-def test_a_drag_moves_the_selection_in_one_step_of_undo(user: MouseAndKeyboard, store: ProjectStore) -> None:
+def test_dragging_the_selection_is_one_undo_step(user: MouseAndKeyboard, store: ProjectStore) -> None:
     store.select(["hidden", "relu"])
     start = user.node("hidden")
     user.drag(start, start + QPoint(30, 90), start + QPoint(41, 163))
@@ -84,7 +86,7 @@ def test_a_drag_moves_the_selection_in_one_step_of_undo(user: MouseAndKeyboard, 
     assert store.document == network()
 
 
-def test_dragging_a_node_that_is_not_selected_selects_it(user: MouseAndKeyboard, store: ProjectStore) -> None:
+def test_dragging_an_unselected_node_selects_it(user: MouseAndKeyboard, store: ProjectStore) -> None:
     store.select(["hidden"])
     start = user.node("adam")
     user.drag(start, start + QPoint(0, 100))
@@ -92,7 +94,7 @@ def test_dragging_a_node_that_is_not_selected_selects_it(user: MouseAndKeyboard,
     assert store.document.nodes["hidden"].at == (440, 0)
 
 
-def test_a_small_tremble_is_a_click(user: MouseAndKeyboard, store: ProjectStore) -> None:
+def test_movement_below_the_drag_distance_is_a_click(user: MouseAndKeyboard, store: ProjectStore) -> None:
     start = user.node("adam")
     user.press(start)
     user.move(start + QPoint(2, 1))
@@ -111,13 +113,13 @@ def test_nodes_snap_to_their_neighbors_edges(user: MouseAndKeyboard, store: Proj
     assert not user.view.canvas_scene.gesture_overlay.isVisible()
 
 
-def test_alt_moves_freely(user: MouseAndKeyboard, store: ProjectStore) -> None:
+def test_alt_disables_snapping(user: MouseAndKeyboard, store: ProjectStore) -> None:
     start = user.node("adam")
     user.drag(start, start + QPoint(3, 101), keys=ALT)
     assert store.document.nodes["adam"].at == (1083, 101)
 
 
-def test_escape_takes_a_move_back(user: MouseAndKeyboard, store: ProjectStore) -> None:
+def test_escape_cancels_a_move(user: MouseAndKeyboard, store: ProjectStore) -> None:
     start = user.node("hidden")
     user.hold(start, start + QPoint(50, 150))
     assert user.view.canvas_scene.nodes["hidden"].at != (440, 0)
@@ -127,7 +129,7 @@ def test_escape_takes_a_move_back(user: MouseAndKeyboard, store: ProjectStore) -
     assert store.document == network()
 
 
-def test_an_undo_during_a_drag_ends_the_drag(user: MouseAndKeyboard, store: ProjectStore) -> None:
+def test_undo_during_a_drag_cancels_the_drag(user: MouseAndKeyboard, store: ProjectStore) -> None:
     store.edit("Rename", lambda document: edits.rename(document, "adam", "optimizer"))
     start = user.node("optimizer")
     user.hold(start, start + QPoint(50, 150))
@@ -138,7 +140,7 @@ def test_an_undo_during_a_drag_ends_the_drag(user: MouseAndKeyboard, store: Proj
     assert user.view.canvas_scene.nodes["adam"].at == (1080, 0)
 
 
-def test_a_node_dropped_on_a_wire_is_inserted(user: MouseAndKeyboard, store: ProjectStore) -> None:
+def test_node_dropped_on_a_wire_is_inserted(user: MouseAndKeyboard, store: ProjectStore) -> None:
     store.edit("Add", lambda document: edits.add(document, "drop", Node("nn.Dropout", at=(560, 200))))
     goal = user.wire("hidden.output -> relu.input")
     user.drag(user.node("drop"), goal + QPoint(0, -20), goal)
@@ -150,7 +152,7 @@ def test_a_node_dropped_on_a_wire_is_inserted(user: MouseAndKeyboard, store: Pro
     assert store.document.nodes["drop"].at == (560, 200)
 
 
-def test_a_node_that_does_not_fit_is_only_moved(user: MouseAndKeyboard, store: ProjectStore) -> None:
+def test_node_without_matching_ports_is_not_inserted(user: MouseAndKeyboard, store: ProjectStore) -> None:
     store.edit("Add", lambda document: edits.add(document, "other", Node("optim.SGD", at=(560, 200))))
     user.drag(user.node("other"), user.wire("hidden.output -> relu.input"))
     assert wires(store) == {str(here) for here in network().wires}
@@ -159,26 +161,26 @@ def test_a_node_that_does_not_fit_is_only_moved(user: MouseAndKeyboard, store: P
 # -- wires
 
 
-def test_a_wire_is_drawn_from_an_output(user: MouseAndKeyboard, store: ProjectStore) -> None:
+def test_draw_a_wire_from_an_output(user: MouseAndKeyboard, store: ProjectStore) -> None:
     store.edit("Add", lambda document: edits.add(document, "gelu", Node("nn.GELU", at=(640, 160))))
     user.drag(user.port("hidden", "output", "output"), user.port("gelu", "input", "input"))
     assert "hidden.output -> gelu.input" in wires(store)
     assert store.history.undo_title == "Connect hidden.output to gelu.input"
 
 
-def test_a_wire_is_drawn_from_an_input(user: MouseAndKeyboard, store: ProjectStore) -> None:
+def test_draw_a_wire_from_an_input(user: MouseAndKeyboard, store: ProjectStore) -> None:
     store.edit("Add", lambda document: edits.add(document, "gelu", Node("nn.GELU", at=(640, 160))))
     user.drag(user.port("gelu", "input", "input"), user.port("hidden", "output", "output"))
     assert "hidden.output -> gelu.input" in wires(store)
 
 
-def test_the_body_of_a_node_takes_a_wire(user: MouseAndKeyboard, store: ProjectStore) -> None:
+def test_wire_dropped_on_a_node_connects_to_a_matching_port(user: MouseAndKeyboard, store: ProjectStore) -> None:
     store.edit("Add", lambda document: edits.add(document, "gelu", Node("nn.GELU", at=(640, 160))))
     user.drag(user.port("hidden", "output", "output"), user.node("gelu"))
     assert "hidden.output -> gelu.input" in wires(store)
 
 
-def test_an_occupied_input_is_replaced(user: MouseAndKeyboard, store: ProjectStore) -> None:
+def test_new_wire_replaces_the_wire_of_an_input(user: MouseAndKeyboard, store: ProjectStore) -> None:
     user.drag(user.port("hidden", "output", "output"), user.port("loss", "input", "input"))
     assert "hidden.output -> loss.input" in wires(store)
     assert "relu.output -> loss.input" not in wires(store)
@@ -193,7 +195,7 @@ def test_an_occupied_input_is_replaced(user: MouseAndKeyboard, store: ProjectSto
         (("relu", "output", "output"), ("batches", "input", "samples"), "samples"),
     ],
 )
-def test_a_wrong_wire_is_refused_with_the_reason(
+def test_refused_wire_shows_the_reason(
     user: MouseAndKeyboard, store: ProjectStore, source: tuple[str, str, str], target: tuple[str, str, str], reason: str
 ) -> None:
     goal = user.port(*target)  # pyright: ignore[reportArgumentType]
@@ -205,7 +207,7 @@ def test_a_wrong_wire_is_refused_with_the_reason(
     assert user.view.overlays.pointer_message.isVisible()
 
 
-def test_while_wiring_what_fits_glows_and_the_rest_fades(user: MouseAndKeyboard) -> None:
+def test_matching_ports_are_highlighted_while_drawing_a_wire(user: MouseAndKeyboard) -> None:
     nodes = user.view.canvas_scene.nodes
     user.hold(user.port("relu", "output", "output"), user.at(740, 300))
     assert nodes["loss"].state.fitting_ports == {"input.input", "input.target"}
@@ -216,7 +218,7 @@ def test_while_wiring_what_fits_glows_and_the_rest_fades(user: MouseAndKeyboard)
     assert not any(item.state.faded or item.state.fitting_ports for item in nodes.values())
 
 
-def test_an_inputs_wire_is_plugged_in_elsewhere(user: MouseAndKeyboard, store: ProjectStore) -> None:
+def test_reconnect_the_wire_of_an_input(user: MouseAndKeyboard, store: ProjectStore) -> None:
     store.edit("Add", lambda document: edits.add(document, "mse", Node("nn.MSELoss", at=(840, 160))))
     user.drag(user.port("loss", "input", "input"), user.port("mse", "input", "input"))
     assert "relu.output -> mse.input" in wires(store)
@@ -225,20 +227,20 @@ def test_an_inputs_wire_is_plugged_in_elsewhere(user: MouseAndKeyboard, store: P
     assert "relu.output -> loss.input" in wires(store)
 
 
-def test_an_inputs_wire_dropped_on_nothing_is_gone(user: MouseAndKeyboard, store: ProjectStore) -> None:
+def test_dropping_a_detached_wire_on_empty_canvas_removes_it(user: MouseAndKeyboard, store: ProjectStore) -> None:
     user.drag(user.port("loss", "input", "input"), user.at(760, 250))
     assert "relu.output -> loss.input" not in wires(store)
     assert not user.view.overlays.search.isVisible()
 
 
-def test_an_inputs_wire_put_back_changes_nothing(user: MouseAndKeyboard, store: ProjectStore) -> None:
+def test_reattaching_a_detached_wire_changes_nothing(user: MouseAndKeyboard, store: ProjectStore) -> None:
     position = user.port("loss", "input", "input")
     user.drag(position, user.at(760, 250), position)
     assert store.document == network()
     assert not store.history.can_undo
 
 
-def test_a_wire_is_taken_off_at_its_nearer_end(user: MouseAndKeyboard, store: ProjectStore) -> None:
+def test_dragging_a_wire_detaches_its_nearer_end(user: MouseAndKeyboard, store: ProjectStore) -> None:
     store.edit("Add", lambda document: edits.add(document, "gelu", Node("nn.GELU", at=(440, 160))))
     user.drag(user.wire("relu.output -> loss.input", 0.2), user.port("gelu", "output", "output"))
     assert "gelu.output -> loss.input" in wires(store)
@@ -262,7 +264,7 @@ def test_dropping_a_wire_on_empty_canvas_searches_matching_types(user: MouseAndK
     assert store.document == network()
 
 
-def test_alt_click_breaks_the_wires_of_a_port(user: MouseAndKeyboard, store: ProjectStore) -> None:
+def test_alt_click_disconnects_a_port(user: MouseAndKeyboard, store: ProjectStore) -> None:
     user.click(user.port("batches", "output", "input"), keys=ALT)
     assert "batches.input -> hidden.input" not in wires(store)
     assert len(store.document.wires) == len(network().wires) - 1
@@ -270,7 +272,7 @@ def test_alt_click_breaks_the_wires_of_a_port(user: MouseAndKeyboard, store: Pro
     assert "batches.target -> loss.target" not in wires(store)
 
 
-def test_ctrl_and_the_right_button_cut(user: MouseAndKeyboard, store: ProjectStore) -> None:
+def test_ctrl_and_right_drag_cut_wires(user: MouseAndKeyboard, store: ProjectStore) -> None:
     user.drag(user.at(600, -100), user.at(600, 20), user.at(600, 45), user.at(600, 100), button=RIGHT, keys=CTRL)
     assert wires(store) == {str(here) for here in network().wires} - {
         "hidden.output -> relu.input",
@@ -279,7 +281,7 @@ def test_ctrl_and_the_right_button_cut(user: MouseAndKeyboard, store: ProjectSto
     assert store.history.undo_title == "Cut 2 wires"
 
 
-def test_escape_leaves_the_knife(user: MouseAndKeyboard, store: ProjectStore) -> None:
+def test_escape_cancels_cutting(user: MouseAndKeyboard, store: ProjectStore) -> None:
     user.hold(user.at(600, -100), user.at(600, 20), user.at(600, 100), button=RIGHT, keys=CTRL)
     user.key(Qt.Key.Key_Escape)
     user.release(user.at(600, 100), RIGHT, CTRL)
@@ -289,14 +291,14 @@ def test_escape_leaves_the_knife(user: MouseAndKeyboard, store: ProjectStore) ->
 # -- looking
 
 
-def test_the_middle_button_pans(user: MouseAndKeyboard) -> None:
+def test_middle_button_pans(user: MouseAndKeyboard) -> None:
     before = user.view.camera.visible.topLeft()
     start = QPoint(400, 400)
     user.drag(start, start + QPoint(60, -30), button=MIDDLE)
     assert user.view.camera.visible.topLeft() == before + QPointF(-60, 30)
 
 
-def test_space_and_a_drag_pan(user: MouseAndKeyboard, store: ProjectStore) -> None:
+def test_space_and_drag_pan(user: MouseAndKeyboard, store: ProjectStore) -> None:
     before = user.view.camera.visible.topLeft()
     QTest.keyPress(user.view, Qt.Key.Key_Space)
     user.drag(user.node("hidden"), user.node("hidden") + QPoint(50, 0))
@@ -306,7 +308,7 @@ def test_space_and_a_drag_pan(user: MouseAndKeyboard, store: ProjectStore) -> No
     assert not user.view.overlays.search.isVisible()
 
 
-def test_escape_takes_a_pan_back(user: MouseAndKeyboard) -> None:
+def test_escape_cancels_a_pan(user: MouseAndKeyboard) -> None:
     before = user.view.camera.visible.topLeft()
     user.hold(QPoint(400, 400), QPoint(500, 450), button=MIDDLE)
     user.key(Qt.Key.Key_Escape)
@@ -329,7 +331,7 @@ def wheel(view: CanvasView, position: QPoint, notches: float, *, pixels: QPoint 
     QApplication.sendEvent(view.viewport(), event)
 
 
-def test_the_wheel_zooms_at_the_pointer(user: MouseAndKeyboard) -> None:
+def test_wheel_zooms_at_the_pointer(user: MouseAndKeyboard) -> None:
     camera, position = user.view.camera, QPoint(300, 200)
     under = camera.to_scene(QPointF(position))
     for notches in (1, 2, -5, 1.25):
@@ -338,22 +340,22 @@ def test_the_wheel_zooms_at_the_pointer(user: MouseAndKeyboard) -> None:
     assert camera.scale == pytest.approx(1.2 ** (1 + 2 - 5 + 1.25))
 
 
-def test_the_zoom_is_bounded(user: MouseAndKeyboard) -> None:
-    seen: list[float] = []
-    user.view.zoom_changed.connect(seen.append)
+def test_zoom_is_bounded(user: MouseAndKeyboard) -> None:
+    scales: list[float] = []
+    user.view.zoom_changed.connect(scales.append)
     wheel(user.view, QPoint(10, 10), 100)
     wheel(user.view, QPoint(10, 10), -200)
-    assert seen == [4.0, 0.05]
+    assert scales == [4.0, 0.05]
 
 
-def test_two_fingers_pan(user: MouseAndKeyboard) -> None:
+def test_touchpad_scroll_pans(user: MouseAndKeyboard) -> None:
     before = user.view.camera.visible.topLeft()
     wheel(user.view, QPoint(300, 200), 0.2, pixels=QPoint(-12, 30))
     assert user.view.camera.visible.topLeft() == before + QPointF(12, -30)
     assert user.view.camera.scale == 1.0
 
 
-def test_hovering_shows_the_path(user: MouseAndKeyboard) -> None:
+def test_hovering_highlights_wire_and_port(user: MouseAndKeyboard) -> None:
     user.move(user.wire("hidden.output -> relu.input"))
     assert user.view.canvas_scene.hovered.wire == wire("hidden.output -> relu.input")
     user.move(user.port("relu", "output", "output"))
@@ -362,7 +364,7 @@ def test_hovering_shows_the_path(user: MouseAndKeyboard) -> None:
     assert user.view.canvas_scene.nodes["relu"].state.hovered_port is None
 
 
-def test_a_double_click_on_nothing_adds_a_node_there(user: MouseAndKeyboard, store: ProjectStore) -> None:
+def test_double_click_on_empty_canvas_adds_a_node(user: MouseAndKeyboard, store: ProjectStore) -> None:
     user.double_click(user.at(700, 300))
     user.type("gelu", user.view.overlays.search.field)
     user.key(Qt.Key.Key_Return, target=user.view.overlays.search.field)
@@ -385,7 +387,7 @@ def test_right_click_selects_a_node_and_opens_its_menu(
 
 
 @pytest.mark.parametrize(("position", "first"), [((600, 300), "Add node…"), ((1040, 36), "Delete")])
-def test_menus_of_wire_and_canvas(user: MouseAndKeyboard, position: tuple[float, float], first: str) -> None:
+def test_context_menus_of_wire_and_canvas(user: MouseAndKeyboard, position: tuple[float, float], first: str) -> None:
     user.click(user.at(*position), RIGHT)
     menu = QApplication.activePopupWidget()
     assert menu is not None

@@ -1,4 +1,4 @@
-"""Two thousand nodes: how much work opening, panning, dragging and hovering are. Counted, not timed."""
+"""Work for opening, panning, dragging and hovering with 2,000 nodes, counted in layouts and paints instead of time."""
 
 from __future__ import annotations
 
@@ -37,14 +37,14 @@ def grid() -> Document:
 
 @pytest.fixture
 def counts(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
-    """How often nodes and wires are laid out and painted."""
+    """Counts layouts and paints of nodes and wires."""
     counted: Counter[str] = Counter()
 
-    def count(owner: object, name: str, what: str) -> None:
+    def count(owner: object, name: str, label: str) -> None:
         function: Callable[..., object] = getattr(owner, name)
 
         def counting(*arguments: object, **named: object) -> object:
-            counted[what] += 1
+            counted[label] += 1
             return function(*arguments, **named)
 
         monkeypatch.setattr(owner, name, counting)
@@ -62,38 +62,38 @@ def view(make_view: MakeView, counts: Counter[str], qtbot: QtBot) -> CanvasView:
     view = make_view(grid())
     assert counts["layouts"] == COUNT
     assert counts["routes"] == len(view.store.document.wires)
-    settle(view, qtbot)
+    process_paints(view, qtbot)
     counts.clear()
     return view
 
 
-def settle(view: CanvasView, qtbot: QtBot) -> None:
-    """Let everything be painted that wants to be."""
+def process_paints(view: CanvasView, qtbot: QtBot) -> None:
+    """Process pending paint events."""
     view.viewport().repaint()
     qtbot.wait(1)
 
 
-def test_only_what_can_be_seen_is_painted(view: CanvasView, counts: Counter[str], qtbot: QtBot) -> None:
-    settle(view, qtbot)
+def test_only_visible_items_are_painted(view: CanvasView, counts: Counter[str], qtbot: QtBot) -> None:
+    process_paints(view, qtbot)
     assert 0 < counts["nodes painted"] < 200
     assert counts["layouts"] == 0
 
 
-def test_panning_paints_little_and_lays_out_nothing(view: CanvasView, counts: Counter[str], qtbot: QtBot) -> None:
+def test_panning_paints_only_exposed_strips(view: CanvasView, counts: Counter[str], qtbot: QtBot) -> None:
     assert view.overlays.minimap.isVisible()
-    settle(view, qtbot)
-    seen = counts["nodes painted"]
+    process_paints(view, qtbot)
+    visible_nodes = counts["nodes painted"]
     counts.clear()
     for _ in range(20):
         view.camera.pan(-9, 4)
         qtbot.wait(1)
     assert counts["layouts"] == counts["routes"] == 0
-    assert counts["nodes painted"] < 20 * seen / 2  # the strips that come into view, not all of it
+    assert counts["nodes painted"] < 20 * visible_nodes / 2  # the strips that come into view, not all of it
 
 
-def test_dragging_one_node_touches_its_wires_only(view: CanvasView, counts: Counter[str], qtbot: QtBot) -> None:
+def test_dragging_a_node_updates_only_its_wires(view: CanvasView, counts: Counter[str], qtbot: QtBot) -> None:
     view.camera.center_on(QPointF(5000, 1600))
-    settle(view, qtbot)
+    process_paints(view, qtbot)
     counts.clear()
     user = MouseAndKeyboard(view)
     start = user.node("n1025")
@@ -106,28 +106,28 @@ def test_dragging_one_node_touches_its_wires_only(view: CanvasView, counts: Coun
     assert view.store.history.undo_title == "Move n1025"
 
 
-def test_an_edit_touches_what_it_changes(view: CanvasView, counts: Counter[str], qtbot: QtBot) -> None:
+def test_edit_updates_only_changed_items(view: CanvasView, counts: Counter[str], qtbot: QtBot) -> None:
     view.store.edit("Mute", lambda document: edits.set_flag(document, ["n7"], muted=True))
     qtbot.waitUntil(lambda: view.store.is_checked)
     assert counts["layouts"] == 1
     assert counts["routes"] == 0
 
 
-def test_from_afar_the_graph_is_painted_at_once(view: CanvasView, counts: Counter[str], qtbot: QtBot) -> None:
+def test_overview_paints_no_single_items(view: CanvasView, counts: Counter[str], qtbot: QtBot) -> None:
     view.canvas_actions.fit_all()
-    settle(view, qtbot)
+    process_paints(view, qtbot)
     assert counts["nodes painted"] == counts["wires painted"] == counts["layouts"] == 0
     assert counts["layers painted"] >= 1
 
 
-def test_hovering_repaints_a_path_and_lays_out_nothing(view: CanvasView, counts: Counter[str], qtbot: QtBot) -> None:
+def test_hovering_repaints_only_the_path(view: CanvasView, counts: Counter[str], qtbot: QtBot) -> None:
     view.canvas_scene.set_hovered(Hit(wire=view.store.document.wires[0]))
     qtbot.wait(1)
     assert counts["layouts"] == counts["routes"] == 0
     assert counts["nodes painted"] < 250
 
 
-def test_all_two_thousand_are_selected_moved_and_deleted(view: CanvasView, counts: Counter[str]) -> None:
+def test_select_move_and_delete_all_nodes(view: CanvasView, counts: Counter[str]) -> None:
     view.canvas_actions.select_all()
     view.canvas_actions.nudge("right")
     assert counts["layouts"] == 0

@@ -19,7 +19,7 @@ from studio.ui.canvas.nodes.node_content import node_content
         ("relu", "nn.ReLU", ""),
     ],
 )
-def test_the_title_is_shown_where_the_name_does_not_say_it(name: str, key: str, shown: str) -> None:
+def test_title_is_shown_unless_the_name_contains_it(name: str, key: str, shown: str) -> None:
     assert node_content(name, Node(key), catalogue()[key]).kind == shown
 
 
@@ -29,13 +29,13 @@ def test_problems_become_errors_and_warnings() -> None:
     assert (shown.error, shown.warning) == ("Wrong.\nBad.", "Odd.")
 
 
-def test_ports_are_labeled_only_where_there_is_more_than_one() -> None:
+def test_ports_have_labels_if_a_side_has_several() -> None:
     loader = node_content("batches", Node("data.Batches"), catalogue()["data.Batches"])
     assert loader.input_labels == ()
     assert loader.output_labels == ("input", "target")
 
 
-def test_a_live_figure_stands_in_place_of_the_summary() -> None:
+def test_live_value_replaces_the_summary() -> None:
     kind = catalogue()["nn.CrossEntropyLoss"]
     assert node_content("loss", Node(kind.key), kind, summary="mean", live="0.31").line == "0.31"
     assert node_content("loss", Node(kind.key), kind, summary="mean").line == "mean"

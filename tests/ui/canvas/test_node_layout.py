@@ -43,19 +43,19 @@ def test_sizes_are_on_the_grid_and_ports_on_the_edges(
     assert all(port.x == layout.width and 0 < port.y < layout.height for port in layout.outputs.values())
 
 
-def test_the_first_port_is_at_the_same_height_on_every_node_so_that_chains_are_straight() -> None:
+def test_first_port_has_the_same_height_on_all_nodes() -> None:
     layouts = [node_layout(node_content(n, m), measure) for n in range(1, 4) for m in range(1, 4)]
     assert {layout.inputs["in0"].y for layout in layouts} == {FIRST_PORT}
     assert {layout.outputs["out0"].y for layout in layouts} == {FIRST_PORT}
 
 
-def test_ports_of_one_side_never_share_a_place() -> None:
+def test_ports_of_a_side_have_different_positions() -> None:
     layout = node_layout(node_content(4, 3), measure)
     assert len(set(layout.inputs.values())) == 4
     assert len(set(layout.outputs.values())) == 3
 
 
-def test_a_long_name_widens_the_node_up_to_a_bound() -> None:
+def test_long_name_widens_the_node_up_to_a_limit() -> None:
     assert node_layout(node_content(name="x" * 20), measure).width > node_layout(node_content(), measure).width
     assert (
         node_layout(node_content(name="x" * 500), measure).width
@@ -63,7 +63,7 @@ def test_a_long_name_widens_the_node_up_to_a_bound() -> None:
     )
 
 
-def test_a_loss_does_not_grow_when_its_figure_appears() -> None:
+def test_live_value_does_not_change_the_size_of_a_loss() -> None:
     quiet = NodeContent(
         "loss", "", "loss", "loss", (Port("input", PortType.TENSOR), Port("target", PortType.TENSOR)), ()
     )
@@ -71,7 +71,7 @@ def test_a_loss_does_not_grow_when_its_figure_appears() -> None:
     assert node_layout(quiet, measure) == node_layout(live, measure)
 
 
-def test_a_port_that_the_node_does_not_have_hangs_at_the_middle_of_its_edge() -> None:
+def test_unknown_port_is_at_the_center_of_its_edge() -> None:
     layout = node_layout(node_content(), measure)
     assert layout.port("input", "gone") == Point(0, layout.height / 2)
     assert layout.port("output", "gone") == Point(layout.width, layout.height / 2)

@@ -10,8 +10,8 @@ from tests.studio.document.strategies import documents
 from tests.ui.canvas.conftest import network, wire
 
 
-def agrees(document: Document) -> None:
-    """What glows is exactly what would not be refused."""
+def assert_fitting_ports_match_refusals(document: Document) -> None:
+    """The fitting ports are exactly those that are not refused."""
     for name, node in document.nodes.items():
         kind = catalogue().get(node.type)
         sides: tuple[Side, ...] = ("input", "output")
@@ -30,16 +30,16 @@ def agrees(document: Document) -> None:
                     assert pending.fitting_ports(other) == allowed
 
 
-def test_what_glows_is_what_fits() -> None:
-    agrees(network())
+def test_fitting_ports_match_refusals() -> None:
+    assert_fitting_ports_match_refusals(network())
 
 
 @given(documents())
-def test_what_glows_is_what_fits_in_any_document(document: Document) -> None:
-    agrees(document)
+def test_fitting_ports_match_refusals_in_random_documents(document: Document) -> None:
+    assert_fitting_ports_match_refusals(document)
 
 
-def test_reasons() -> None:
+def test_refusal_reasons() -> None:
     pending = PendingWire(network(), catalogue(), Endpoint("relu", "output"), "output")
     assert "would close a cycle" in (pending.refusal(Endpoint("hidden", "input"), "input") or "")
     assert "loss" in (pending.refusal(Endpoint("adam", "loss"), "input") or "")
@@ -47,14 +47,14 @@ def test_reasons() -> None:
     assert pending.refusal(Endpoint("loss", "target"), "input") is None
 
 
-def test_the_body_of_a_node_stands_for_its_first_free_port() -> None:
+def test_best_port_is_the_first_unconnected_one() -> None:
     detached = wire("relu.output -> loss.input")
     pending = PendingWire(network(), catalogue(), Endpoint("relu", "output"), "output", detached)
     assert pending.best_port("loss") == "input"
     assert PendingWire(network(), catalogue(), Endpoint("relu", "output"), "output").best_port("adam") is None
 
 
-def test_a_lifted_wire_does_not_close_loops() -> None:
+def test_detached_wire_does_not_count_as_a_cycle() -> None:
     document = network()
     detached = wire("hidden.output -> relu.input")
     pending = PendingWire(document, catalogue(), Endpoint("relu", "input"), "input", detached)

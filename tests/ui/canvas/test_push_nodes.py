@@ -1,4 +1,4 @@
-"""Nodes that are inserted or grow push their neighbors; nothing else comes to lie on something."""
+"""Nodes that are inserted or become wider push their neighbors, without new overlaps. Minimap positions."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ from studio.ui.canvas.geometry import Box
 from studio.ui.canvas.layout.push_nodes import push_right
 from studio.ui.canvas.level_of_detail import LevelOfDetail
 from studio.ui.project.project_store import ProjectStore
-from tests.ui.canvas.conftest import Checks, MakeView, network, wire
+from tests.ui.canvas.conftest import FakeChecker, MakeView, network, wire
 from tests.ui.canvas.mouse_and_keyboard import MouseAndKeyboard
-from tests.ui.canvas.test_canvas_view import drop
+from tests.ui.canvas.test_canvas_view import drop_type
 
 
 def overlapping(view: CanvasView) -> list[tuple[str, str]]:
@@ -32,7 +32,7 @@ def overlapping(view: CanvasView) -> list[tuple[str, str]]:
     return [(a, b) for a, b in combinations(boxes, 2) if boxes[a].meets(boxes[b])]
 
 
-def places(store: ProjectStore) -> dict[str, tuple[float, float]]:
+def positions(store: ProjectStore) -> dict[str, tuple[float, float]]:
     return {name: node.at for name, node in store.document.nodes.items()}
 
 
@@ -46,21 +46,21 @@ boxes = st.builds(
 
 
 @given(st.lists(boxes, max_size=12), boxes)
-def test_room_is_made_and_nothing_new_overlaps(others: list[Box], box: Box) -> None:
+def test_pushing_creates_no_overlaps(others: list[Box], box: Box) -> None:
     named = {str(number): other for number, other in enumerate(others)}
     pushed = push_right(named, box)
     after = {
         name: other.moved(pushed[name][0] - other.left, 0) if name in pushed else other for name, other in named.items()
     }
-    assert not any(place.meets(box) for place in after.values() if place.left >= box.left)
+    assert not any(geometry.meets(box) for geometry in after.values() if geometry.left >= box.left)
     assert all(x >= named[name].left and y == named[name].top for name, (x, y) in pushed.items())
     for a, b in combinations(named, 2):
         assert named[a].meets(named[b]) or not after[a].meets(after[b])
 
 
-def test_a_type_dropped_on_a_short_wire_pushes_what_follows(user: MouseAndKeyboard, store: ProjectStore) -> None:
-    before = places(store)
-    drop(user.view, "nn.Dropout", user.wire("hidden.output -> relu.input"))
+def test_type_dropped_on_a_short_wire_pushes_the_following_nodes(user: MouseAndKeyboard, store: ProjectStore) -> None:
+    before = positions(store)
+    drop_type(user.view, "nn.Dropout", user.wire("hidden.output -> relu.input"))
     assert overlapping(user.view) == []
     assert store.document.nodes["relu"].at[0] > before["relu"][0]
     assert store.document.nodes["digits"].at == before["digits"]
@@ -69,38 +69,38 @@ def test_a_type_dropped_on_a_short_wire_pushes_what_follows(user: MouseAndKeyboa
     ]
     assert min(gaps) >= 105  # "64×1×28×28" on the wire
     store.undo()
-    assert places(store) == before
+    assert positions(store) == before
 
 
-def test_a_node_dragged_onto_a_short_wire_pushes_what_follows(user: MouseAndKeyboard, store: ProjectStore) -> None:
+def test_node_dropped_on_a_short_wire_pushes_the_following_nodes(user: MouseAndKeyboard, store: ProjectStore) -> None:
     store.edit("Add", lambda document: edits.add(document, "drop", Node("nn.Dropout", at=(560, 200))))
-    before = places(store)
+    before = positions(store)
     goal = user.wire("hidden.output -> relu.input")
     user.drag(user.node("drop"), goal + QPoint(0, -20), goal)
     assert wire("hidden.output -> drop.input") in store.document.wires
     assert overlapping(user.view) == []
     store.undo()
-    assert places(store) == before
+    assert positions(store) == before
 
 
-def test_a_growing_caption_pushes_the_neighbors_in_the_step_that_made_it_grow(
-    view: CanvasView, store: ProjectStore, checks: Checks, qtbot: QtBot
+def test_push_by_a_wider_summary_belongs_to_the_same_undo_step(
+    view: CanvasView, store: ProjectStore, checker: FakeChecker, qtbot: QtBot
 ) -> None:
-    before = places(store)
-    checks.report = replace(
-        checks.report, nodes={"hidden": NodeInfo(summary="1024 → 1048576 · no bias · half precision")}
+    before = positions(store)
+    checker.report = replace(
+        checker.report, nodes={"hidden": NodeInfo(summary="1024 → 1048576 · no bias · half precision")}
     )
     store.edit("Set", lambda document: edits.set_param(document, "hidden", "out_features", 1_048_576))
-    qtbot.waitUntil(lambda: store.is_checked and places(store) != before)
+    qtbot.waitUntil(lambda: store.is_checked and positions(store) != before)
     assert overlapping(view) == []
     assert store.history.position == 1
-    checks.report = replace(checks.report, nodes={})
+    checker.report = replace(checker.report, nodes={})
     store.undo()
     qtbot.waitUntil(lambda: store.is_checked)
-    assert places(store) == before
+    assert positions(store) == before
 
 
-def test_a_long_name_is_elided_and_pushes_the_neighbors(view: CanvasView, store: ProjectStore, qtbot: QtBot) -> None:
+def test_long_name_is_elided_and_pushes_the_neighbors(view: CanvasView, store: ProjectStore, qtbot: QtBot) -> None:
     name = "a_name_that_goes_on_for_much_longer_than_any_node_is_wide"
     store.edit("Rename", lambda document: edits.rename(document, "hidden", name))
     qtbot.waitUntil(lambda: store.is_checked and overlapping(view) == [])
@@ -108,16 +108,16 @@ def test_a_long_name_is_elided_and_pushes_the_neighbors(view: CanvasView, store:
     assert store.history.position == 1
 
 
-def test_opening_a_project_moves_nothing(make_view: MakeView, checks: Checks) -> None:
-    checks.report = replace(
-        checks.report, nodes={"hidden": NodeInfo(summary="1024 → 1048576 · no bias · half precision")}
+def test_opening_a_project_moves_nothing(make_view: MakeView, checker: FakeChecker) -> None:
+    checker.report = replace(
+        checker.report, nodes={"hidden": NodeInfo(summary="1024 → 1048576 · no bias · half precision")}
     )
     view = make_view(network())
     assert view.store.document == network()
     assert view.store.is_saved
 
 
-def test_a_node_from_the_palette_has_a_wire_long_enough_for_a_shape(view: CanvasView, store: ProjectStore) -> None:
+def test_node_from_the_palette_gets_a_wire_with_space_for_a_shape(view: CanvasView, store: ProjectStore) -> None:
     store.edit("Remove", lambda document: edits.remove(document, ["relu", "loss", "adam"]))
     store.select(["hidden"])
     view.add_at_center(catalogue()["nn.ReLU"])
@@ -128,41 +128,41 @@ def test_a_node_from_the_palette_has_a_wire_long_enough_for_a_shape(view: Canvas
 # -- the minimap
 
 
-def map_on_canvas(view: CanvasView) -> tuple[QRect, bool]:
-    """Where the minimap is, and whether it covers a node."""
+def minimap_state(view: CanvasView) -> tuple[QRect, bool]:
+    """Geometry of the minimap, and whether it covers a node."""
     rect = view.overlays.minimap.geometry()
     start, end = view.camera.to_scene(rect.topLeft()), view.camera.to_scene(rect.bottomRight())
     area = Box(start.x(), start.y(), end.x(), end.y())
     return rect, any(box.meets(area) for box in view.canvas_scene.boxes().values())
 
 
-def test_the_minimap_leaves_the_corner_where_nodes_are(make_view: MakeView) -> None:
+def test_minimap_moves_to_a_corner_without_nodes(make_view: MakeView) -> None:
     nodes = {f"n{index}": Node("nn.ReLU", at=(140 * index, 0)) for index in range(20)}
     view = make_view(Document(nodes))
     for x, y in ((600, 100), (600, -240), (600, 280), (1400, -250)):
         view.camera.center_on(QPointF(x, y))
-        rect, covers = map_on_canvas(view)
+        rect, covers = minimap_state(view)
         assert view.overlays.minimap.isVisible()
         assert not covers, rect
 
 
-def test_the_minimap_never_lies_over_the_selection_bar(make_view: MakeView, qtbot: QtBot) -> None:
+def test_minimap_never_overlaps_the_selection_bar(make_view: MakeView, qtbot: QtBot) -> None:
     view = make_view(network())
     view.store.select(["loss", "adam"])
-    seen = 0
+    frames = 0
     for x in range(200, 1400, 100):
         for y in range(-260, 300, 70):
             view.camera.center_on(QPointF(x, y))
             if view.overlays.bar.isVisible() and view.overlays.minimap.isVisible():
-                seen += 1
+                frames += 1
                 assert not view.overlays.bar.geometry().intersects(view.overlays.minimap.geometry())
-    assert seen > 20
+    assert frames > 20
 
 
 @pytest.mark.parametrize(
     ("size", "shown"), [(QSize(1280, 640), True), (QSize(560, 420), True), (QSize(360, 260), False)], ids=str
 )
-def test_the_minimap_is_a_small_part_of_any_canvas(make_view: MakeView, size: QSize, shown: bool) -> None:
+def test_minimap_size_is_limited_by_the_canvas_size(make_view: MakeView, size: QSize, shown: bool) -> None:
     view = make_view(network())
     view.window().resize(size)
     view.camera.center_on(QPointF(3000, 0))
@@ -172,18 +172,18 @@ def test_the_minimap_is_a_small_part_of_any_canvas(make_view: MakeView, size: QS
         assert view.overlays.minimap.width() * view.overlays.minimap.height() <= 0.045 * room.width() * room.height()
 
 
-def test_a_drag_in_the_minimap_keeps_it_in_its_corner(view: CanvasView, qtbot: QtBot) -> None:
+def test_minimap_stays_in_its_corner_during_a_drag(view: CanvasView, qtbot: QtBot) -> None:
     view.camera.center_on(QPointF(3000, 0))
     small = view.overlays.minimap
-    place = small.geometry()
+    geometry = small.geometry()
     qtbot.mousePress(small, Qt.MouseButton.LeftButton, pos=small.rect().center())
     assert view.camera.visible.center().x() < 1000
-    assert small.geometry() == place
+    assert small.geometry() == geometry
     qtbot.mouseRelease(small, Qt.MouseButton.LeftButton, pos=small.rect().center())
 
 
-def crowded() -> Document:
-    """Nodes everywhere, with gaps of 48 pixels."""
+def crowded_document() -> Document:
+    """A grid of nodes with gaps of 48 pixels."""
     size = (160, 96)
     nodes = {
         f"n{row}_{column}": Node("nn.ReLU", at=(float(size[0] * column), float(size[1] * row)))
@@ -194,23 +194,23 @@ def crowded() -> Document:
 
 
 @pytest.mark.parametrize("size", [QSize(1280, 640), QSize(600, 480)], ids=str)
-def test_the_minimap_folds_where_nodes_are_in_all_corners(make_view: MakeView, qtbot: QtBot, size: QSize) -> None:
-    view = make_view(crowded())
+def test_minimap_collapses_if_all_corners_have_nodes(make_view: MakeView, qtbot: QtBot, size: QSize) -> None:
+    view = make_view(crowded_document())
     view.window().resize(size)
     user, small = MouseAndKeyboard(view), view.overlays.minimap
-    seen = 0
+    frames = 0
     for x in range(1400, 1560, 40):
         for y in range(900, 980, 20):
             view.camera.center_on(QPointF(x, y))
-            rect, covers = map_on_canvas(view)
+            rect, covers = minimap_state(view)
             assert not covers or not small.isVisible(), rect
-            seen += small.isVisible() and small.is_collapsed
-    assert seen > 5
+            frames += small.isVisible() and small.is_collapsed
+    assert frames > 5
     user.click(user.node("n10_9"))
     assert view.store.selection == {"n10_9"}
     rect = small.geometry()
     assert small.isVisible() and rect.width() <= 32
-    move_onto(small)
+    move_pointer_to(small)
     assert not small.is_collapsed
     assert small.geometry().contains(rect)
     assert small.width() >= 80
@@ -219,11 +219,11 @@ def test_the_minimap_folds_where_nodes_are_in_all_corners(make_view: MakeView, q
     assert view.camera.visible.center() != before
     assert not small.is_collapsed
     QApplication.sendEvent(small, QEvent(QEvent.Type.Leave))
-    _, covers = map_on_canvas(view)
+    _, covers = minimap_state(view)
     assert not covers or not small.isVisible()
 
 
-def move_onto(widget: QWidget) -> None:
+def move_pointer_to(widget: QWidget) -> None:
     middle = QPointF(widget.rect().center())
     QApplication.sendEvent(widget, QEnterEvent(middle, middle, QPointF(widget.mapToGlobal(middle.toPoint()))))
 
@@ -231,7 +231,7 @@ def move_onto(widget: QWidget) -> None:
 # -- opening
 
 
-def test_a_graph_opens_where_its_labels_can_be_read(make_view: MakeView) -> None:
+def test_graph_opens_at_a_readable_zoom(make_view: MakeView) -> None:
     nodes = {f"n{index}": Node("nn.ReLU", at=(300 * index, 0)) for index in range(12)}
     view = make_view(Document(nodes))
     view.window().resize(512, 350)

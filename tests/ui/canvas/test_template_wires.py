@@ -1,4 +1,4 @@
-"""Wires of the shipped templates, as they are stored and after the command that lays them out."""
+"""Wires of the shipped templates, as stored and after automatic layout."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ from studio.lowering.check import check
 from studio.nodes.catalogue import catalogue
 from studio.ui.canvas.canvas_view import CanvasView
 from studio.ui.canvas.wires.wire_curve import WireCurve
-from tests.ui.canvas.conftest import Checks, MakeView
+from tests.ui.canvas.conftest import FakeChecker, MakeView
 from tests.ui.canvas.mouse_and_keyboard import MouseAndKeyboard
 
 STEP = 1.0
-"""Distance between the points of a wire that are compared."""
+"""Distance between sampled points of a wire."""
 MIN_GAP = 2.5
-"""Wires closer than this, whose lines are 2 pixels wide, look like one."""
+"""Distance below which two wires, 2 pixels wide each, look like one."""
 MOST_TOGETHER = 24
-"""Length for which two wires may be that close: as long as two that cross at a sharp angle are."""
+"""Maximum length over which two wires may be that close, as where they cross at a sharp angle."""
 
 
 def sampled(curve: WireCurve) -> np.ndarray:
-    """Points of a curve, one step from each other."""
+    """Equidistant points of a curve."""
     fine = []
     for piece in curve.pieces:
         t = np.linspace(0, 1, 2000)[:, None]
@@ -39,7 +39,7 @@ def sampled(curve: WireCurve) -> np.ndarray:
 
 
 def longest_together(one: np.ndarray, other: np.ndarray) -> float:
-    """The length of the longest stretch of one wire that runs within MIN_GAP of another."""
+    """Length of the longest part of one wire that is within MIN_GAP of another."""
     low, high = other.min(axis=0) - MIN_GAP, other.max(axis=0) + MIN_GAP
     inside = np.flatnonzero(((one >= low) & (one <= high)).all(axis=1))
     close = np.zeros(len(one) + 1, dtype=bool)
@@ -50,41 +50,41 @@ def longest_together(one: np.ndarray, other: np.ndarray) -> float:
     return STEP * float(np.diff(np.concatenate(([-1], ends))).max() - 1)
 
 
-def is_covered(view: CanvasView, lines: dict[object, np.ndarray]) -> list[str]:
+def wires_over_nodes(view: CanvasView, lines: dict[object, np.ndarray]) -> list[str]:
     """Return wires that cross a node, or their end nodes except at the ports."""
-    found: list[str] = []
+    messages: list[str] = []
     for wire, item in view.canvas_scene.wires.items():
         for name, node in view.canvas_scene.nodes.items():
             box = node.box
             inside = (lines[wire] > (box.left + 1, box.top + 1)) & (lines[wire] < (box.right - 1, box.bottom - 1))
             if inside.all(axis=1).any():
-                found.append(f"{item.wire} through {name}")
-    return found
+                messages.append(f"{item.wire} through {name}")
+    return messages
 
 
-def merged(view: CanvasView, lines: dict[object, np.ndarray]) -> list[str]:
+def overlapping_wires(view: CanvasView, lines: dict[object, np.ndarray]) -> list[str]:
     """Pairs of wires from different outputs that look like one."""
-    found: list[str] = []
+    messages: list[str] = []
     for one, other in combinations(view.canvas_scene.wires, 2):
         if one.source != other.source and (length := longest_together(lines[one], lines[other])) > MOST_TOGETHER:
-            found.append(f"{one} and {other} for {length:.0f} pixels")
-    return found
+            messages.append(f"{one} and {other} for {length:.0f} pixels")
+    return messages
 
 
-def faults(view: CanvasView) -> list[str]:
+def routing_faults(view: CanvasView) -> list[str]:
     lines: dict[object, np.ndarray] = {wire: sampled(item.curve) for wire, item in view.canvas_scene.wires.items()}
-    return is_covered(view, lines) + merged(view, lines)
+    return wires_over_nodes(view, lines) + overlapping_wires(view, lines)
 
 
 @pytest.mark.parametrize("template", templates(), ids=lambda template: template.key)
 def test_wires_of_a_template_cross_no_node_and_do_not_merge(
-    template: Template, make_view: MakeView, checks: Checks, qtbot: QtBot
+    template: Template, make_view: MakeView, checker: FakeChecker, qtbot: QtBot
 ) -> None:
-    checks.report = check(template.document, catalogue())
+    checker.report = check(template.document, catalogue())
     view = make_view(template.document)
-    assert faults(view) == []
+    assert routing_faults(view) == []
     MouseAndKeyboard(view).key(Qt.Key.Key_L)
     qtbot.waitUntil(lambda: view.store.history.position == 1 and not view.auto_layout.is_busy)
-    assert faults(view) == []
+    assert routing_faults(view) == []
     for wire, item in view.canvas_scene.wires.items():
         assert item.curve.end.x - item.curve.start.x >= 64, f"{wire} leads backwards"

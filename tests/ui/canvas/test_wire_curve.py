@@ -1,4 +1,4 @@
-"""The lines of wires."""
+"""Curves of wires."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def test_wires_are_horizontal_at_their_ends(start: tuple[float, float], end: tup
     assert curve.at(1) == pytest.approx(end)
 
 
-def test_distance_and_cuts_of_a_straight_wire() -> None:
+def test_distance_and_intersections_of_a_straight_wire() -> None:
     curve = wire_curve((0, 0), (100, 0))
     assert curve.distance((50, 7)) == pytest.approx(7)
     assert curve.distance((120, 0)) == pytest.approx(20)
@@ -36,7 +36,7 @@ def test_distance_and_cuts_of_a_straight_wire() -> None:
 
 
 @given(points, points)
-def test_pieces_continue_each_other_without_a_corner(start: tuple[float, float], end: tuple[float, float]) -> None:
+def test_pieces_join_smoothly(start: tuple[float, float], end: tuple[float, float]) -> None:
     for before, after in pairwise(wire_curve(start, end).pieces):
         assert before.end == after.start
         assert before.second.y == before.end.y == after.first.y
@@ -44,18 +44,18 @@ def test_pieces_continue_each_other_without_a_corner(start: tuple[float, float],
 
 
 @pytest.mark.parametrize("below", [176, -176])
-def test_a_wire_back_to_another_row_runs_level_between_the_rows(below: float) -> None:
+def test_backward_wire_runs_between_the_rows(below: float) -> None:
     curve = wire_curve((900, 0), (0, below))
     lane = [point for point in curve.points if 50 < point.x < 850]
     assert lane
     assert all(point.y == pytest.approx(below / 2) for point in lane)
 
 
-def test_a_wire_back_in_one_row_runs_below_it() -> None:
+def test_backward_wire_in_one_row_runs_below_it() -> None:
     assert wire_curve((900, 0), (0, 8)).at(0.5).y > 60
 
 
-def test_a_wire_enters_what_it_runs_through() -> None:
+def test_passes_through_detects_intersected_boxes() -> None:
     curve = wire_curve((0, 0), (200, 0))
     assert curve.passes_through(Box(90, -5, 110, 5))
     assert not curve.passes_through(Box(90, 5, 110, 15))

@@ -17,13 +17,13 @@ def test_the_path_through_a_wire() -> None:
     }
 
 
-def test_a_circle_ends_the_walk() -> None:
+def test_traversal_ends_in_a_cycle() -> None:
     graph = WireGraph([wire("a.o -> b.i"), wire("b.o -> a.i")])
     assert graph.upstream("a")[0] == {"a", "b"}
     assert len(graph.path_through(wire("a.o -> b.i"))) == 2
 
 
-def test_arrows_go_to_the_nearest_node_in_their_direction() -> None:
+def test_nearest_node_in_a_direction() -> None:
     boxes = {
         "here": Box(0, 0, 100, 48),
         "near": Box(200, 16, 300, 64),

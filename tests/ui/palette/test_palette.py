@@ -52,8 +52,8 @@ def search(qtbot: QtBot) -> Iterator[SearchPalette]:
     window.close()
 
 
-def titles(model_owner: PalettePanel | SearchPalette) -> list[str]:
-    return [leaf.data() for leaf in model_owner.model.leaves()]
+def titles(widget: PalettePanel | SearchPalette) -> list[str]:
+    return [leaf.data() for leaf in widget.model.leaves()]
 
 
 # -- groups
@@ -67,7 +67,7 @@ def test_every_type_is_under_exactly_one_heading() -> None:
     assert len({group.title for group in groups}) == len(groups)
 
 
-def test_a_large_category_has_a_heading_for_each_group_and_the_first_is_open() -> None:
+def test_large_category_is_split_into_groups() -> None:
     linear = catalogue()["nn.Linear"]
     many = [replace(linear, key=f"nn.{n}", group=("Linear", "Convolution", "Pooling")[n % 3]) for n in range(40)]
     groups = in_order(many)
@@ -76,24 +76,24 @@ def test_a_large_category_has_a_heading_for_each_group_and_the_first_is_open() -
     assert [len(group.types) for group in in_order(many[:10])] == [10]
 
 
-def test_what_is_looked_for_most_stands_first() -> None:
+def test_most_used_types_come_first() -> None:
     first = [group.types[0].key for group in in_order(catalogue())]
     assert {"nn.Linear", "nn.ReLU", "nn.CrossEntropyLoss", "optim.Adam"} <= set(first)
 
 
-def test_ranked_groups_begin_with_the_best_hit() -> None:
+def test_ranked_groups_start_with_the_best_match() -> None:
     groups = by_rank(catalogue().search("relu"))
     assert groups[0].types[0].title == "ReLU"
 
 
-def test_summaries_have_no_marks_of_docstrings() -> None:
+def test_summaries_contain_no_docstring_markup() -> None:
     assert not any("`" in kind.summary for kind in catalogue())
 
 
 # -- the panel
 
 
-def test_the_panel_lists_everything(panel: PalettePanel) -> None:
+def test_panel_lists_all_types(panel: PalettePanel) -> None:
     assert len(titles(panel)) == len(catalogue())
     assert panel.tree.isExpanded(panel.model.index(0, 0))
 
@@ -101,12 +101,12 @@ def test_the_panel_lists_everything(panel: PalettePanel) -> None:
 def test_typing_searches_and_enter_adds(panel: PalettePanel, qtbot: QtBot) -> None:
     QTest.keyClicks(panel.field, "linear")
     assert titles(panel)[0] == "Linear"
-    with qtbot.waitSignal(panel.requested) as asked:
+    with qtbot.waitSignal(panel.requested) as requested:
         QTest.keyClick(panel.field, Key.Key_Return)
-    assert asked.args[0].key == "nn.Linear"
+    assert requested.args[0].key == "nn.Linear"
 
 
-def test_an_empty_result_says_so(panel: PalettePanel) -> None:
+def test_search_without_matches_shows_a_message(panel: PalettePanel) -> None:
     QTest.keyClicks(panel.field, "zzzz")
     assert panel.empty.isVisible()
     assert not panel.tree.isVisible()
@@ -115,14 +115,14 @@ def test_an_empty_result_says_so(panel: PalettePanel) -> None:
     assert len(titles(panel)) == len(catalogue())
 
 
-def test_a_double_click_adds(panel: PalettePanel, qtbot: QtBot) -> None:
-    place = panel.tree.visualRect(panel.model.leaves()[1]).center()
-    QTest.mouseClick(panel.tree.viewport(), Qt.MouseButton.LeftButton, pos=place)
+def test_double_click_adds_a_node(panel: PalettePanel, qtbot: QtBot) -> None:
+    position = panel.tree.visualRect(panel.model.leaves()[1]).center()
+    QTest.mouseClick(panel.tree.viewport(), Qt.MouseButton.LeftButton, pos=position)
     with qtbot.waitSignal(panel.requested):
-        QTest.mouseDClick(panel.tree.viewport(), Qt.MouseButton.LeftButton, pos=place)
+        QTest.mouseDClick(panel.tree.viewport(), Qt.MouseButton.LeftButton, pos=position)
 
 
-def test_a_closed_category_stays_closed_but_hides_nothing_that_is_searched(panel: PalettePanel) -> None:
+def test_search_expands_collapsed_categories_temporarily(panel: PalettePanel) -> None:
     heading = panel.model.index(0, 0)
     panel.tree.setExpanded(heading, False)
     QTest.keyClicks(panel.field, "digits")
@@ -135,23 +135,23 @@ def test_a_closed_category_stays_closed_but_hides_nothing_that_is_searched(panel
     assert opened
 
 
-def test_a_click_on_a_heading_opens_and_closes_it(panel: PalettePanel) -> None:
+def test_click_on_a_heading_toggles_it(panel: PalettePanel) -> None:
     heading = panel.model.index(0, 0)
-    place = panel.tree.visualRect(heading).center()
-    QTest.mouseClick(panel.tree.viewport(), Qt.MouseButton.LeftButton, pos=place)
+    position = panel.tree.visualRect(heading).center()
+    QTest.mouseClick(panel.tree.viewport(), Qt.MouseButton.LeftButton, pos=position)
     assert not panel.tree.isExpanded(heading)
-    QTest.mouseClick(panel.tree.viewport(), Qt.MouseButton.LeftButton, pos=place)
+    QTest.mouseClick(panel.tree.viewport(), Qt.MouseButton.LeftButton, pos=position)
     assert panel.tree.isExpanded(heading)
 
 
-def test_a_dragged_row_carries_its_key(panel: PalettePanel) -> None:
+def test_dragged_row_contains_the_type_key(panel: PalettePanel) -> None:
     leaf = next(leaf for leaf in panel.model.leaves() if leaf.data() == "Linear")
     data = panel.model.mimeData([leaf])
     assert data.formats() == [MIME]
     assert bytes(data.data(MIME).data()) == b"nn.Linear"
 
 
-def test_tooltips_tell_what_a_type_is(panel: PalettePanel) -> None:
+def test_tooltip_describes_the_type(panel: PalettePanel) -> None:
     for leaf in panel.model.leaves():
         kind = panel.model.kind(leaf)
         assert kind is not None
@@ -161,12 +161,12 @@ def test_tooltips_tell_what_a_type_is(panel: PalettePanel) -> None:
 # -- the search palette
 
 
-def test_it_opens_where_asked_with_the_first_row_chosen(search: SearchPalette) -> None:
+def test_search_opens_at_a_position_with_the_first_row_selected(search: SearchPalette) -> None:
     assert search.pos() == QPoint(100, 80)
     assert search.current == catalogue()[next(iter(in_order(catalogue()))).types[0].key]
 
 
-def test_it_stays_inside_its_parent(search: SearchPalette) -> None:
+def test_search_stays_inside_its_parent(search: SearchPalette) -> None:
     search.close_palette()
     search.open_at(QPoint(5000, 5000))
     parent = search.parentWidget()
@@ -174,7 +174,7 @@ def test_it_stays_inside_its_parent(search: SearchPalette) -> None:
     assert parent.rect().contains(search.geometry())
 
 
-def test_arrows_walk_over_headings_and_around(search: SearchPalette) -> None:
+def test_arrow_keys_skip_headings_and_wrap_around(search: SearchPalette) -> None:
     kinds = [search.model.kind(leaf) for leaf in search.model.leaves()]
     for expected in (1, 2, 3, 4):
         QTest.keyClick(search.field, Key.Key_Down)
@@ -187,7 +187,7 @@ def test_arrows_walk_over_headings_and_around(search: SearchPalette) -> None:
 
 
 @pytest.mark.parametrize(("text", "key"), [("lin", "nn.Linear"), ("relu", "nn.ReLU"), ("softm", "nn.Softmax")])
-def test_enter_chooses_what_the_letters_mean(search: SearchPalette, qtbot: QtBot, text: str, key: str) -> None:
+def test_enter_chooses_the_best_match(search: SearchPalette, qtbot: QtBot, text: str, key: str) -> None:
     QTest.keyClicks(search.field, text)
     with qtbot.waitSignal(search.chosen) as chosen:
         QTest.keyClick(search.field, Key.Key_Return)
@@ -195,7 +195,7 @@ def test_enter_chooses_what_the_letters_mean(search: SearchPalette, qtbot: QtBot
     assert not search.isVisible()
 
 
-def test_it_can_be_limited_to_what_fits(search: SearchPalette) -> None:
+def test_search_can_be_limited_to_matching_types(search: SearchPalette) -> None:
     search.close_palette()
     fitting = catalogue().fitting(PortType.LOSS, "input")
     search.open_at(QPoint(10, 10), fitting)
@@ -208,7 +208,7 @@ def test_it_can_be_limited_to_what_fits(search: SearchPalette) -> None:
 
 
 @pytest.mark.parametrize("key", [Key.Key_Escape, Key.Key_Tab])
-def test_it_is_left_without_a_choice(search: SearchPalette, qtbot: QtBot, key: Qt.Key) -> None:
+def test_search_closes_without_a_choice(search: SearchPalette, qtbot: QtBot, key: Qt.Key) -> None:
     chosen: list[object] = []
     search.chosen.connect(chosen.append)
     with qtbot.waitSignal(search.closed):
@@ -218,7 +218,7 @@ def test_it_is_left_without_a_choice(search: SearchPalette, qtbot: QtBot, key: Q
 
 
 @pytest.mark.parametrize("width", [120, 180, 216, 400])
-def test_a_heading_tells_its_count_however_narrow(panel: PalettePanel, width: int) -> None:
+def test_heading_shows_its_count_at_any_width(panel: PalettePanel, width: int) -> None:
     panel.resize(width, 600)
     tree, model = panel.tree, panel.model
     headings = [model.index(row, 0) for row in range(model.rowCount())]
