@@ -350,9 +350,9 @@ def test_long_fix_does_not_widen_the_form(qtbot: QtBot, window: MainWindow, proj
         "Join",
         lambda document: edits.connect(document, Wire(Endpoint("digits", "samples"), Endpoint("batches", "samples"))),
     )
-    project.store.select(["hidden"])
+    project.store.select(["batches"])
     inspector = window.project_views[project].inspector
-    qtbot.waitUntil(lambda: any(problem.fix for problem in project.store.report.problems if problem.node == "hidden"))
+    qtbot.waitUntil(lambda: any(problem.fix for problem in project.store.report.problems if problem.node == "batches"))
     form = inspector.form
     assert isinstance(form, NodeForm)
     [button] = [each for each in form.findChildren(QPushButton) if each.text().startswith("Insert Normalize")]
