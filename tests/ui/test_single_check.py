@@ -20,13 +20,13 @@ from studio.ui.window.main_window import MainWindow
 def evaluations(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, str]]:
     """Node type and thread of each inference that was not cached."""
     found_evaluations: list[tuple[str, str]] = []
-    attempt: Callable[..., Any] = node_evaluation._attempt
+    evaluate: Callable[..., Any] = node_evaluation._evaluate_node
 
     def counted(node_type: Any, *arguments: Any) -> Any:
         found_evaluations.append((node_type.key, threading.current_thread().name.partition("_")[0]))
-        return attempt(node_type, *arguments)
+        return evaluate(node_type, *arguments)
 
-    monkeypatch.setattr(node_evaluation, "_attempt", counted)
+    monkeypatch.setattr(node_evaluation, "_evaluate_node", counted)
     return found_evaluations
 
 

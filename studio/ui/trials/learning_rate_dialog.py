@@ -78,5 +78,5 @@ class LearningRateDialog(TrialDialog):
         self.close()
 
     def _check_instead(self) -> None:
-        self.other_wanted.emit("run.overfit")
+        self.other_trial_requested.emit("run.overfit")
         self.close()

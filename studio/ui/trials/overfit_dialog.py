@@ -63,5 +63,5 @@ class OverfitDialog(TrialDialog):
         yield "Check that the loss matches the targets and that every layer is connected to the loss."
 
     def _search_instead(self) -> None:
-        self.other_wanted.emit("run.find-rate")
+        self.other_trial_requested.emit("run.find-rate")
         self.close()

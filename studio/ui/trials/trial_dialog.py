@@ -21,7 +21,7 @@ from studio.ui.widgets.labels import label
 class TrialDialog(QDialog):
     """Starts immediately. Trains a copy; the project's network is not changed."""
 
-    other_wanted = Signal(str)
+    other_trial_requested = Signal(str)
     """Id of a command that the result suggests."""
     closed = Signal()
 

@@ -161,7 +161,7 @@ class MainWindow(CommandWindow):
         if self.project is not None:
             trial = self.project_views[self.project].open_trial(dialog_type)
             if trial is not None:
-                trial.other_wanted.connect(self.commands.run)
+                trial.other_trial_requested.connect(self.commands.run)
 
     def show_notification(self, notification: NotificationBar) -> None:
         """Show a notification above the canvas."""

@@ -91,11 +91,11 @@ class ProjectView(QObject):
         self._runs_when_checked = False
         self.canvas.zoom_changed.connect(self.zoomed)
         self.problems.activated.connect(self.canvas.reveal)
-        self.data.node_wanted.connect(self.canvas.reveal)
+        self.data.node_requested.connect(self.canvas.reveal)
         self.fitter.status_message.connect(self.status_message)
-        self.data.source_wanted.connect(self._search_node)
+        self.data.source_requested.connect(self._search_node)
         self.runs.status_message.connect(self.status_message)
-        self.runs.node_wanted.connect(self.canvas.reveal)
+        self.runs.node_requested.connect(self.canvas.reveal)
         self._connect_compile()
         project.logged.connect(self.log.add)
         runner.events.connect(self._on_events)
@@ -107,8 +107,8 @@ class ProjectView(QObject):
 
     def _connect_compile(self) -> None:
         """Keep the selection of the Compile panel and the canvas overlay in sync."""
-        self.compile.node_wanted.connect(self.canvas.reveal)
-        self.compile.overlay_wanted.connect(self.overlay.show_overlay)
+        self.compile.node_requested.connect(self.canvas.reveal)
+        self.compile.overlay_requested.connect(self.overlay.show_overlay)
         self.compile.chosen.connect(self._highlight)
         self.overlay.toggled.connect(self.compile.show_overlay)
         self.overlay.toggled.connect(self._remember_overlay)

@@ -27,9 +27,9 @@ _EMPTY, _WORKING, _FAILED, _EXPLAINED = range(4)
 
 
 class CompilePanel(QWidget):
-    node_wanted = Signal(str)
+    node_requested = Signal(str)
     """A node should be scrolled into view."""
-    overlay_wanted = Signal(bool)
+    overlay_requested = Signal(bool)
     """The overlay of compiled regions should be shown or hidden."""
     chosen = Signal(object, object, object)
     """What to highlight on the canvas: node names; segment and kernel, or None; index of a break, or None."""
@@ -45,7 +45,7 @@ class CompilePanel(QWidget):
             explain=explainer.explain,
             cancel=explainer.cancel,
             switch=self._switch,
-            overlay=self.overlay_wanted.emit,
+            overlay=self.overlay_requested.emit,
         )
         self.outline = StepOutline()
         self.details = DetailsPane()
@@ -77,7 +77,7 @@ class CompilePanel(QWidget):
             self._stack.addWidget(page)
         self.outline.chosen.connect(self._choose)
         self.outline.itemActivated.connect(self._activate)
-        self.details.node_wanted.connect(self.node_wanted)
+        self.details.node_requested.connect(self.node_requested)
         explainer.changed.connect(self.refresh)
         runner.events.connect(self._handle_events)
         runner.state_changed.connect(self._show_status)
@@ -173,7 +173,7 @@ class CompilePanel(QWidget):
         key = self.outline.key
         names = [name for name in self._nodes_of(key) if name in self._store.document.nodes] if key else []
         if names:
-            self.node_wanted.emit(names[0])
+            self.node_requested.emit(names[0])
 
     def _mark(self, names: frozenset[str]) -> None:
         """Select the kernels of the nodes that are selected on the canvas."""

@@ -23,7 +23,7 @@ _NARROW = 400
 
 
 class DetailsPane(QWidget):
-    node_wanted = Signal(str)
+    node_requested = Signal(str)
     """Name of a node that should be scrolled into view."""
 
     def __init__(self, parent: QWidget | None = None) -> None:
@@ -39,7 +39,7 @@ class DetailsPane(QWidget):
             Qt.TextInteractionFlag.LinksAccessibleByMouse | Qt.TextInteractionFlag.LinksAccessibleByKeyboard
         )
         self._nodes.setFont(fonts.monospace())
-        self._nodes.linkActivated.connect(self.node_wanted)
+        self._nodes.linkActivated.connect(self.node_requested)
         self._facts = QGridLayout()
         self._rows: list[tuple[QLabel, QLabel]] = []
         self._facts.setHorizontalSpacing(8)

@@ -18,9 +18,9 @@ from studio.ui.widgets.labels import label
 
 
 class DataPanel(QWidget):
-    node_wanted = Signal(str)
+    node_requested = Signal(str)
     """Show the node that has a problem."""
-    source_wanted = Signal()
+    source_requested = Signal()
     """Add a data source."""
 
     def __init__(self, store: ProjectStore, previewer: DataPreviewer, parent: QWidget | None = None) -> None:
@@ -35,7 +35,7 @@ class DataPanel(QWidget):
             "No data yet",
             "Samples appear here as each data node outputs them. Add a data source, or start with a template.",
             action="Add data source",
-            run=self.source_wanted.emit,
+            run=self.source_requested.emit,
         )
         self.failed = EmptyState(
             "error", "The data cannot be shown", "", action="Show node", run=self._show_failed_node
@@ -123,12 +123,12 @@ class DataPanel(QWidget):
         header.index_chosen.connect(self._go_to)
         header.page_scrolled.connect(self._scroll_page)
         for view in (self.grid, self.table):
-            view.samples_wanted.connect(self._request_samples)
+            view.samples_requested.connect(self._request_samples)
             view.chosen.connect(self._choose)
             view.escaped.connect(self._close_detail)
         self.detail.closed.connect(self._close_detail)
-        self.statistics.sample_wanted.connect(self.show_sample)
-        self.statistics.fix_wanted.connect(lambda fix: self._store.edit(fix.title, fix.edit))
+        self.statistics.sample_requested.connect(self.show_sample)
+        self.statistics.fix_requested.connect(lambda fix: self._store.edit(fix.title, fix.edit))
         previewer.state_changed.connect(self.refresh)
         previewer.samples_ready.connect(self._show_samples)
         previewer.sample_ready.connect(self._show_detail)
@@ -148,7 +148,7 @@ class DataPanel(QWidget):
 
     def _show_failed_node(self) -> None:
         if self._previewer.problem is not None:
-            self.node_wanted.emit(self._previewer.problem.node)
+            self.node_requested.emit(self._previewer.problem.node)
 
     # -- samples
 

@@ -20,7 +20,7 @@ _WHEEL_STEP = 120
 class SampleGrid(QAbstractScrollArea):
     """Samples in cells, by index in the shown selection. The scroll bar counts rows of cells."""
 
-    samples_wanted = Signal(int, int)
+    samples_requested = Signal(int, int)
     """Visible samples are missing: first index and number."""
     chosen = Signal(int)
     """A sample was clicked or selected by keyboard."""
@@ -100,7 +100,7 @@ class SampleGrid(QAbstractScrollArea):
         """Request the visible samples that are missing."""
         missing = [index for index in self.in_view if index not in self._samples]
         if missing and self._facts is not None:
-            self.samples_wanted.emit(missing[0], missing[-1] - missing[0] + 1)
+            self.samples_requested.emit(missing[0], missing[-1] - missing[0] + 1)
         self.viewport().update()
 
     # -- geometry

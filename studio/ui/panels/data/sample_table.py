@@ -32,7 +32,7 @@ _MAX_ROWS = 2**31 - 1
 class SampleTable(QTableView):
     """Same interface as `SampleGrid`."""
 
-    samples_wanted = Signal(int, int)
+    samples_requested = Signal(int, int)
     chosen = Signal(int)
     escaped = Signal()
 
@@ -112,7 +112,7 @@ class SampleTable(QTableView):
     def request_missing(self, *_: object) -> None:
         missing = [row for row in self.in_view if row not in self._model.samples]
         if missing:
-            self.samples_wanted.emit(missing[0], missing[-1] - missing[0] + 1 + _PREFETCHED_ROWS)
+            self.samples_requested.emit(missing[0], missing[-1] - missing[0] + 1 + _PREFETCHED_ROWS)
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)

@@ -42,9 +42,9 @@ _BESIDE, _BELOW = (3, 2, 6), (0, 0, 1)
 
 
 class StatisticsPage(QWidget):
-    sample_wanted = Signal(str, int)
+    sample_requested = Signal(str, int)
     """Show an example of a finding: data part and row."""
-    fix_wanted = Signal(object)
+    fix_requested = Signal(object)
     """Apply the fix of a finding."""
 
     def __init__(self, *, describe: Callable[[], object], cancel: Callable[[], object]) -> None:
@@ -148,7 +148,7 @@ class StatisticsPage(QWidget):
         if len(statistics.parts) == 1:
             self.counts.addWidget(label("No validation samples", "dim"))
         for finding in statistics.findings:
-            self.findings.addWidget(_FindingRow(finding, self.sample_wanted.emit, self.fix_wanted.emit))
+            self.findings.addWidget(_FindingRow(finding, self.sample_requested.emit, self.fix_requested.emit))
         if not statistics.findings:
             self.findings.addWidget(_FindingRow(Finding("ok", "warning", "No problems found."), None))
         self._balance.setVisible(bool(statistics.class_names))

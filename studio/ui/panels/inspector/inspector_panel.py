@@ -82,7 +82,7 @@ class InspectorPanel(QScrollArea):
             self.takeWidget().deleteLater()
         if names:
             form = NodeForm(self._store, names, self._offers)
-            form.reveal_wanted.connect(self.ensureWidgetVisible)
+            form.reveal_requested.connect(self.ensureWidgetVisible)
             self.setWidget(form)
         else:
             self.setWidget(ProjectForm(self._store))

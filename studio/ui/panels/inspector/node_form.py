@@ -34,7 +34,7 @@ class NodeForm(QWidget):
         offers: builders of extra rows below the parameters
     """
 
-    reveal_wanted = Signal(QWidget)
+    reveal_requested = Signal(QWidget)
     """A part of the form to scroll into view."""
 
     def __init__(self, store: ProjectStore, names: Sequence[str], offers: Sequence[RowFactory] = ()) -> None:
@@ -175,7 +175,7 @@ class NodeForm(QWidget):
     def _go_to_problems(self) -> None:
         item = self._problems.itemAt(self._problems.count() - 1)
         if item is not None:
-            self.reveal_wanted.emit(item.widget())
+            self.reveal_requested.emit(item.widget())
 
     def _show_figures(self) -> None:
         if len(self.names) != 1:

@@ -28,7 +28,7 @@ from studio.ui.theme import theme
 class RunActions(QObject):
     status_message = Signal(str)
     """A status-line message."""
-    rename_wanted = Signal()
+    rename_requested = Signal()
     """The user asked to rename the selected run."""
     trash_changed = Signal(object)
     """List of items in the trash."""
@@ -121,7 +121,7 @@ class RunActions(QObject):
             self._runner.start(weights=self.run.folder)
 
     def request_rename(self) -> None:
-        self.rename_wanted.emit()
+        self.rename_requested.emit()
 
     def rename(self, run: Run, name: str) -> None:
         self._annotate(run, name=name)

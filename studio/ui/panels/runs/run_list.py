@@ -47,7 +47,7 @@ class RunList(QWidget):
     """The selection changed."""
     hovered = Signal(object)
     """The Run under the pointer, or None."""
-    menu_wanted = Signal(QPoint)
+    menu_requested = Signal(QPoint)
     """Global position."""
 
     columns_chosen = Signal(object)
@@ -168,7 +168,7 @@ class RunList(QWidget):
         self.chosen.emit()
 
     def _request_menu(self, position: QPoint) -> None:
-        self.menu_wanted.emit(self.view.viewport().mapToGlobal(position))
+        self.menu_requested.emit(self.view.viewport().mapToGlobal(position))
 
     def _apply_columns(self) -> None:
         for column, field in enumerate(self.table.fields):

@@ -29,7 +29,7 @@ _PARTS = {"train": "train", "val": "val."}
 
 
 class RunProperties(QTreeWidget):
-    node_wanted = Signal(str)
+    node_requested = Signal(str)
     """Name of a node to show."""
 
     def __init__(self, parent: QWidget | None = None) -> None:
@@ -147,7 +147,7 @@ class RunProperties(QTreeWidget):
         while current is not None and not current.data(0, _NODE_ROLE):
             current = current.parent()
         if current is not None:
-            self.node_wanted.emit(current.data(0, _NODE_ROLE))
+            self.node_requested.emit(current.data(0, _NODE_ROLE))
 
     def _apply_theme(self, *_: object) -> None:
         for _, item in self._items():

@@ -57,7 +57,7 @@ class RunsPanel(QWidget):
 
     status_message = Signal(str)
     """A status-line message."""
-    node_wanted = Signal(str)
+    node_requested = Signal(str)
     """Name of a node to show."""
 
     def __init__(
@@ -177,14 +177,14 @@ class RunsPanel(QWidget):
         self.bar.plots_changed.connect(self.draw)
         self.bar.details.toggled.connect(self._fit)
         self.details.closed.connect(partial(self.bar.details.setChecked, False))
-        self.details.facts.node_wanted.connect(self._show_node)
+        self.details.facts.node_requested.connect(self._show_node)
         self.list.toggled.connect(self._toggle)
         self.list.columns_chosen.connect(partial(setattr, self._settings, "hidden_columns"))
         self.list.hovered.connect(self._highlight)
         self.list.chosen.connect(self._show_details)
-        self.list.menu_wanted.connect(self._open_menu)
+        self.list.menu_requested.connect(self._open_menu)
         self.list.renamed.connect(self.run_actions.rename)
-        self.run_actions.rename_wanted.connect(self.list.rename)
+        self.run_actions.rename_requested.connect(self.list.rename)
         self.run_actions.status_message.connect(self.status_message)
         self._library.runs_changed.connect(self._show_runs)
         self._library.metadata_changed.connect(self._refresh)
@@ -280,7 +280,7 @@ class RunsPanel(QWidget):
 
     def _show_node(self, name: str) -> None:
         if name in self._store.document.nodes:
-            self.node_wanted.emit(name)
+            self.node_requested.emit(name)
         else:
             self.status_message.emit(f"{name} is not in the current graph. Restore the run's graph to show it.")
 
