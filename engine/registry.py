@@ -73,7 +73,7 @@ class FromInput:
 
 @dataclass(frozen=True, slots=True)
 class Preset:
-    """Value for forms and project files if the argument is not given, where the default works only in scripts."""
+    """Default of forms and project files, for an argument with a default that works only in scripts."""
 
     value: Any
 
@@ -109,7 +109,7 @@ Count = Annotated[int, Range(ge=0)]
 Repeats = Annotated[int, Range(ge=1, le=1000)]
 """Number of repetitions of a part of a layer, each with separate parameters."""
 AnyRepeats = Annotated[int, Range(ge=0, le=1000)]
-"""As `Repeats`, or 0."""
+"""Like `Repeats`, but 0 is allowed."""
 Seed = Annotated[int, Range(ge=0, le=2**63 - 1)]
 Probability = Annotated[float, Range(ge=0, le=1)]
 Positive = Annotated[float, Range(gt=0)]
@@ -155,8 +155,8 @@ class Parameter:
         if value is None:
             return None if self.optional else f"must be {_NOUNS[self.kind]}, not empty"
         if self.kind == "choice":
-            known = any(type(value) is type(choice) and value == choice for choice in self.choices)
-            return None if known else f"must be one of {', '.join(map(repr, self.choices))}, not {_said(value)}"
+            is_choice = any(type(value) is type(choice) and value == choice for choice in self.choices)
+            return None if is_choice else f"must be one of {', '.join(map(repr, self.choices))}, not {_quoted(value)}"
         if self.kind in ("ints", "floats"):
             if not isinstance(value, (list, tuple)):
                 return self._scalar_problem(value) or self._length_problem(None)
@@ -175,15 +175,15 @@ class Parameter:
 
     def _scalar_problem(self, value: Any) -> str | None:
         if not isinstance(value, _TYPES[self.kind]) or (isinstance(value, bool) and self.kind != "bool"):
-            return f"must be {_NOUNS[self.kind]}, not {_said(value)}"
+            return f"must be {_NOUNS[self.kind]}, not {_quoted(value)}"
         if self.kind == "path":
             return _path_problem(str(value))
         if isinstance(value, (int, float)) and not math.isfinite(_float(value)):
-            return f"must be a finite number, not {_said(value)}"
+            return f"must be a finite number, not {_quoted(value)}"
         if self.range is not None and not self.range.allows(value):
-            return f"must be {self.range}, not {_said(value)}"
+            return f"must be {self.range}, not {_quoted(value)}"
         if self.kind in _GREATEST and not (within := _bounded(self.range, _GREATEST[self.kind])).allows(value):
-            return f"must be {within}, not {_said(value)}"
+            return f"must be {within}, not {_quoted(value)}"
         return None
 
 
@@ -192,12 +192,12 @@ _GREATEST: dict[str, float] = {"int": LARGEST, "ints": LARGEST, "float": GREATES
 
 def _bounded(declared: Range | None, greatest: float) -> Range:
     """Return the bounds of a number: those of its type within the default bounds."""
-    known = Range() if declared is None else declared
-    ge = -greatest if known.ge is None and known.gt is None else known.ge
-    return replace(known, ge=ge, le=greatest if known.le is None and known.lt is None else known.le)
+    bounds = Range() if declared is None else declared
+    ge = -greatest if bounds.ge is None and bounds.gt is None else bounds.ge
+    return replace(bounds, ge=ge, le=greatest if bounds.le is None and bounds.lt is None else bounds.le)
 
 
-def _said(value: Any) -> str:
+def _quoted(value: Any) -> str:
     """Return a wrong value as text for a message."""
     text = reprlib.repr(value) if isinstance(value, int) else repr(value)  # Python refuses to write very long numbers
     return text if len(text) <= LONGEST_VALUE else f"{text[:LONGEST_VALUE]}…"
@@ -247,7 +247,7 @@ _NOUNS = {
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class RegistryEntry:
     """One declared class. `key` is unique, such as "nn.Linear"."""
 
     key: str
@@ -277,7 +277,7 @@ class Registry:
 
     def __init__(self, prefix: str) -> None:
         self.prefix = prefix
-        self._entries: dict[str, Entry] = {}
+        self._entries: dict[str, RegistryEntry] = {}
         self._old: dict[str, str] = {}
 
     def register(
@@ -295,22 +295,24 @@ class Registry:
             for name in (key, *was):
                 if name in self._entries or name in self._old:
                     raise RegistryError(f"{name} is declared twice. Rename one of the two classes.")
-            self._entries[key] = Entry(key, target, category, title or target.__name__, was, outputs, tags, learns)
+            self._entries[key] = RegistryEntry(
+                key, target, category, title or target.__name__, was, outputs, tags, learns
+            )
             self._old.update(dict.fromkeys(was, key))
             return target
 
         return declare
 
-    def __getitem__(self, key: str) -> Entry:
+    def __getitem__(self, key: str) -> RegistryEntry:
         try:
             return self._entries[self._old.get(key, key)]
         except KeyError:
-            raise RegistryError(f"nothing is declared as {key!r}; known: {', '.join(self._entries)}") from None
+            raise RegistryError(f"No class is registered as {key!r}. Registered: {', '.join(self._entries)}.") from None
 
     def __contains__(self, key: object) -> bool:
         return key in self._entries or key in self._old
 
-    def __iter__(self) -> Iterator[Entry]:
+    def __iter__(self) -> Iterator[RegistryEntry]:
         return iter(self._entries.values())
 
     def __len__(self) -> int:
@@ -431,7 +433,7 @@ def _kind(options: list[Any]) -> tuple[Kind | None, tuple[Any, ...]]:
         element = _strip(typing.get_args(tuples[0])[0])[0]
         return ("ints" if element is int else "floats" if element is float else None), ()
     simple: dict[Any, Kind] = {bool: "bool", float: "float", int: "int", str: "str"}
-    # A number that may be whole or not is a float; elsewhere the first of the types named counts.
+    # int | float is a float; for other unions the first type counts.
     found: list[Kind] = [simple[option] for option in options if option in simple]
     kinds = sorted(found, key=lambda kind: kind != "float")
     return next(iter(kinds), None), ()

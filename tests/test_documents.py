@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from engine.system.syntax import parsed
+from engine.system.syntax import parse_source
 from site_pages import pages
 from studio.cli.command_line import main
 from studio.document.project_templates import templates
@@ -88,7 +88,7 @@ def labels() -> frozenset[str]:
     """Strings of the window's code that can be a label, and titles of nodes, parameters and templates."""
     parameters = {parameter.name.replace("_", " ") for kind in catalogue() for parameter in kind.params}
     titles = {kind.title for kind in catalogue()} | {template.title for template in templates()}
-    trees = [parsed(path.read_text(encoding="utf-8")) for path in (ROOT / "studio" / "ui").rglob("*.py")]
+    trees = [parse_source(path.read_text(encoding="utf-8")) for path in (ROOT / "studio" / "ui").rglob("*.py")]
     constants = {node.value for tree in trees for node in ast.walk(tree) if isinstance(node, ast.Constant)}
     texts = {shown for text in constants if isinstance(text, str) for shown in (text.removesuffix("…"), text.title())}
     return frozenset(parameters | titles | texts)

@@ -26,7 +26,7 @@ class BreakReason:
 BOOL = BreakReason(
     "bool",
     "Branch on tensor values",
-    "Python asked whether a tensor is true, for instance in `if` or `while`",
+    "Python converted a tensor to a bool, for instance in `if` or `while`",
     "Compute both sides and choose with engine.where(), or branch on a value that is not a tensor.",
 )
 NUMBER = BreakReason(
@@ -142,7 +142,7 @@ _OF_FUNCTION = {
 
 
 def reason_of_frame() -> BreakReason:
-    """The reason that belongs to the engine function that user code called: the outermost one of the call stack."""
+    """The reason for the engine function that user code called, which is the outermost one of the call stack."""
     frame, names = sys._getframe(1), []
     while frame is not None and frame.f_code.co_filename.startswith(_ENGINE):
         names.append(frame.f_code.co_name)

@@ -134,7 +134,7 @@ class CompileReport:
 
 
 def _nearest(path: list[TraceNode], others: list[list[TraceNode]]) -> tuple[TraceNode | None, int]:
-    """The next node of the one of `others` that shares most nodes with `path`, and the number of shared nodes."""
+    """Finds the path in `others` that shares most first nodes with `path`. Returns its next node, and their number."""
     best: list[TraceNode] = []
     most = -1
     for other in others:

@@ -1,4 +1,4 @@
-"""What `explain` reports about a compiled function, as an object, as JSON and as text."""
+"""The report of `explain` about a compiled function, with conversions to JSON and text."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from engine.compiler.explanation_text import explanation_text
 
 @dataclass(frozen=True, slots=True)
 class Explanation(ExplanationData):
-    """What a function was compiled to. `str()` returns text, `as_dict()` and `as_json()` return data."""
+    """How a function was compiled. `str()` returns text, `as_dict()` and `as_json()` return data."""
 
     def relabeled(self, change: Callable[[SourceLine], SourceLine]) -> Explanation:
         """A copy with changed lines, for instance with canvas nodes."""

@@ -80,8 +80,8 @@ class ExternalInput:
     shares_with: int | None = None
 
 
-class UnhashableArgument(Exception):  # noqa: N818 - not an error but a finding
-    """An argument cannot be part of a key."""
+class UnhashableArgument(Exception):  # noqa: N818 - not an error: the op runs eagerly instead
+    """An argument cannot be part of a key, because it is not hashable."""
 
 
 FLOAT, STATE = "float", "state"

@@ -52,7 +52,7 @@ def has_inferable_shape(op: Op, arrays: Sequence[Any], statics: dict[str, Any], 
     specs = [MetaArray(tuple(a.shape), a.dtype) if hasattr(a, "dtype") else a for a in arrays]
     try:
         found = infer(op, specs, statics)
-    except Exception:  # noqa: BLE001 - a rule says no in many ways, and the kernel has already run
+    except Exception:  # noqa: BLE001 - shape rules raise any type of error, and the kernel has already run
         return False
     found = found if isinstance(found, tuple) else (found,)
     return [tuple(one.shape) for one in found] == [form.shape for form in forms]

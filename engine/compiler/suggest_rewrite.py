@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 from engine.compiler.break_reasons import BOOL, ITERATION, LIST, NUMBER, PRINT, BreakReason
 from engine.graph import SourceLocation
-from engine.system.syntax import parsed
+from engine.system.syntax import parse_source
 
 
 def suggest_rewrite(reason: BreakReason, where: SourceLocation) -> str:
@@ -36,7 +36,7 @@ def _around(where: SourceLocation) -> Iterator[ast.stmt]:
         return
     filename, line = where
     try:
-        tree = parsed("".join(linecache.getlines(filename)))
+        tree = parse_source("".join(linecache.getlines(filename)))
     except SyntaxError:  # a notebook cell with magic commands, or a file that was edited
         return
     found = [

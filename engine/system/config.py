@@ -26,16 +26,16 @@ def set_num_threads(n: int) -> None:
         raise ValueError(f"set_num_threads() takes a whole number above 0, not {n!r}")
     for library in _blas():
         library.set_num_threads(n)
-    for follow in _followers:
-        follow(n)
+    for callback in _thread_callbacks:
+        callback(n)
 
 
-_followers: list[Callable[[int], None]] = []
+_thread_callbacks: list[Callable[[int], None]] = []
 
 
-def follow_num_threads(act: Callable[[int], None]) -> None:
+def follow_num_threads(callback: Callable[[int], None]) -> None:
     """Call `act` with the new number whenever `set_num_threads` changes it."""
-    _followers.append(act)
+    _thread_callbacks.append(callback)
 
 
 def get_num_interop_threads() -> int:

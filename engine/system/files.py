@@ -33,13 +33,13 @@ def check_regular(path: PathLike) -> os.stat_result:
     """
     try:
         found = os.stat(path)
-    except ValueError:  # a zero byte, or a surrogate that stands for no byte
+    except ValueError:  # a null character, or a surrogate that encodes no byte
         raise _refusal(errno.EINVAL, "its name contains characters that are not allowed", path) from None
     _refuse_irregular(found, path)
     return found
 
 
-def read_regular(path: PathLike, most: int) -> bytes:
+def read_regular(path: PathLike, max_bytes: int) -> bytes:
     """Return the content of a regular file of at most `most` bytes; the size is checked before reading.
 
     Raises:
@@ -47,8 +47,8 @@ def read_regular(path: PathLike, most: int) -> bytes:
     """
     with open_regular(path) as file:
         size = os.fstat(file.fileno()).st_size
-        if size > most:
-            raise _refusal(errno.EINVAL, f"it has {size:,} bytes, but at most {most:,} are read", path)
+        if size > max_bytes:
+            raise _refusal(errno.EINVAL, f"it has {size:,} bytes, but at most {max_bytes:,} are read", path)
         return file.read(size)
 
 

@@ -34,7 +34,7 @@ def sole_references(objects: list[Any]) -> list[bool]:
     return [count == _SOLE and not getweakrefcount(one) for count, one in zip(counts, objects, strict=True)]
 
 
-class _Holder:
+class _ArrayHolder:
     """Refers to an array, as a tensor does."""
 
     def __init__(self) -> None:
@@ -43,17 +43,17 @@ class _Holder:
 
 def _check() -> None:
     """Raises RuntimeError unless counts tell objects with one reference from those with more."""
-    entry = [None, _Holder()]
+    entry = [None, _ArrayHolder()]
     if not (owns_gradient(entry) and sole_references([np.empty(2)]) == [True]):
         raise RuntimeError("an object with one reference is counted as if it had more")
     arrays = [np.empty(2) for _ in range(4)]
-    held = [arrays[0], arrays[1][:1], arrays[2].data, ref(arrays[3])]
+    references = [arrays[0], arrays[1][:1], arrays[2].data, ref(arrays[3])]
     if any(sole_references(arrays)):
         raise RuntimeError("an object with several references is counted as if it had one")
-    holders = [_Holder(), _Holder()]
-    held += [holders[0], holders[1]._array]
+    holders = [_ArrayHolder(), _ArrayHolder()]
+    references += [holders[0], holders[1]._array]
     entries = [[None, holders.pop()], [None, holders.pop()]]
-    if any(map(owns_gradient, entries)) or len(held) != 6:
+    if any(map(owns_gradient, entries)) or len(references) != 6:
         raise RuntimeError("a gradient with several references is counted as if it had one")
 
 

@@ -44,7 +44,7 @@ class SelfTest:
             raise RuntimeError(self.failure)
 
     def _run(self) -> bool:
-        """Runs the check in the first thread that asks; others wait for it."""
+        """Runs the check in the first calling thread; others wait for it."""
         with self._lock:
             if self._has_run or self._is_running:
                 return True

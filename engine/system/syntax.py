@@ -16,17 +16,17 @@ T = TypeVar("T")
 _ATTEMPTS = 20
 
 
-def parsed(source: str) -> ast.Module:
+def parse_source(source: str) -> ast.Module:
     """Return the syntax tree of a source. Raises SyntaxError."""
-    return _tried(lambda: ast.parse(source))
+    return _retry(lambda: ast.parse(source))
 
 
-def account_of(error: BaseException) -> str:
+def format_traceback(error: BaseException) -> str:
     """Return an exception formatted with its traceback."""
-    return _tried(lambda: "".join(traceback.format_exception(error)))
+    return _retry(lambda: "".join(traceback.format_exception(error)))
 
 
-def _tried(read: Callable[[], T]) -> T:
+def _retry(read: Callable[[], T]) -> T:
     for _ in range(_ATTEMPTS):
         try:
             return read()
@@ -35,4 +35,4 @@ def _tried(read: Callable[[], T]) -> T:
     return read()
 
 
-__all__ = ["account_of", "parsed"]
+__all__ = ["format_traceback", "parse_source"]

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from engine.system.syntax import parsed
+from engine.system.syntax import parse_source
 from studio.document import model
 from studio.document.project_schema import schema
 from studio.reference.markdown import code, fence, joined, table
@@ -49,7 +49,7 @@ def pages() -> Iterator[tuple[str, str]]:
 
 def documented(cls: type) -> dict[str, str]:
     """Return the docstrings of the fields of a class."""
-    [tree] = parsed(inspect.getsource(cls)).body
+    [tree] = parse_source(inspect.getsource(cls)).body
     assert isinstance(tree, ast.ClassDef)
     docstrings: dict[str, str] = {}
     for field, after in zip(tree.body, tree.body[1:], strict=False):

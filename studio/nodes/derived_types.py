@@ -15,8 +15,8 @@ from engine.registry import (
     METRICS,
     OPTIMIZERS,
     TRANSFORMS,
-    Entry,
     Parameter,
+    RegistryEntry,
     argument_help,
     documentation,
     parameters,
@@ -52,7 +52,7 @@ SAMPLES = Port("samples", PortType.SAMPLES, "training and validation samples")
 
 def derived_types() -> list[NodeType]:
     """A node type for each registered class, from data to optimizers; sources before loaders."""
-    families: tuple[tuple[Iterable[Entry], Callable[[Entry], NodeType]], ...] = (
+    families: tuple[tuple[Iterable[RegistryEntry], Callable[[RegistryEntry], NodeType]], ...] = (
         (sorted(DATASETS, key=_takes_samples), _data),
         (TRANSFORMS, _transform),
         (LAYERS, _layer),
@@ -85,11 +85,11 @@ def tensor_ports(method: Callable[..., Any]) -> tuple[Port, ...]:
     )
 
 
-def _takes_samples(entry: Entry) -> bool:
+def _takes_samples(entry: RegistryEntry) -> bool:
     return "splits" in inspect.signature(entry.target).parameters
 
 
-def _data(entry: Entry) -> NodeType:
+def _data(entry: RegistryEntry) -> NodeType:
     if not _takes_samples(entry):
         return _node(entry, "data", Role.SOURCE, (), (SAMPLES,))
     if entry.outputs == (SAMPLES.name,):
@@ -101,37 +101,37 @@ def _data(entry: Entry) -> NodeType:
     return _node(entry, "data", Role.LOADER, (SAMPLES,), batches)
 
 
-def _transform(entry: Entry) -> NodeType:
+def _transform(entry: RegistryEntry) -> NodeType:
     return _node(entry, "transform", Role.TRANSFORM, (SAMPLES,), (SAMPLES,), MAPPING)
 
 
-def _layer(entry: Entry) -> NodeType:
+def _layer(entry: RegistryEntry) -> NodeType:
     category = "activation" if entry.category == ACTIVATION else "layer"
     outputs = tuple(Port(name, PortType.TENSOR) for name in entry.outputs)
     return _node(entry, category, Role.LAYER, tensor_ports(_method(entry, "forward")), outputs)
 
 
-def _loss(entry: Entry) -> NodeType:
+def _loss(entry: RegistryEntry) -> NodeType:
     outputs = (Port("loss", PortType.LOSS, "the value that training minimizes"),)
     return _node(entry, "loss", Role.LOSS, tensor_ports(_method(entry, "forward")), outputs)
 
 
-def _metric(entry: Entry) -> NodeType:
+def _metric(entry: RegistryEntry) -> NodeType:
     return _node(entry, "metric", Role.METRIC, tensor_ports(_method(entry, "update")), ())
 
 
-def _optimizer(entry: Entry) -> NodeType:
+def _optimizer(entry: RegistryEntry) -> NodeType:
     inputs = (Port("loss", PortType.LOSS, "the value to minimize"),)
     outputs = (Port("optimizer", PortType.OPTIMIZER, "input of a learning-rate schedule", optional=True),)
     return _node(entry, "optimizer", Role.OPTIMIZER, inputs, outputs)
 
 
-def _method(entry: Entry, name: str) -> Callable[..., Any]:
+def _method(entry: RegistryEntry, name: str) -> Callable[..., Any]:
     return getattr(entry.target, name)
 
 
 def _node(
-    entry: Entry,
+    entry: RegistryEntry,
     category: str,
     role: Role,
     inputs: tuple[Port, ...],

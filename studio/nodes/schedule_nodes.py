@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-from engine.registry import SCHEDULERS, Entry, Parameter, Size, parameters
+from engine.registry import SCHEDULERS, Parameter, RegistryEntry, Size, parameters
 from studio.nodes.derived_types import plain_help
 from studio.nodes.types import NodeType, Port, PortType, Role
 
@@ -52,7 +52,7 @@ def is_per_step(node_type: NodeType, values: object) -> bool:
     return node_type.key in PER_STEP or (isinstance(values, dict) and values.get("per") == "step")
 
 
-def _schedule(entry: Entry) -> NodeType:
+def _schedule(entry: RegistryEntry) -> NodeType:
     outputs = (Port("optimizer", PortType.OPTIMIZER, "input of the next schedule", optional=True),)
     return NodeType(
         key=entry.key,
@@ -76,7 +76,7 @@ def _schedule(entry: Entry) -> NodeType:
     )
 
 
-def _parameters(entry: Entry) -> list[Parameter]:
+def _parameters(entry: RegistryEntry) -> list[Parameter]:
     hidden = {"last_epoch", *HIDDEN.get(entry.key, ())}
     own = [parameter for parameter in entry.parameters if parameter.name not in hidden]
     if entry.key in ALONE:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from engine.errors import DataError, DeviceError, EngineError, WeightsError
-from engine.system.syntax import account_of
+from engine.system.syntax import format_traceback
 from studio.document.document_errors import FileError
 from studio.lowering.program import LoweringError, Program
 from studio.training.session_events import Failed
@@ -14,7 +14,7 @@ def failure_event(error: Exception, program: Program | None, *, refused: bool = 
     node = None if program is None else program.node_of(error)
     if isinstance(error, LoweringError):
         node = error.problems[0].node
-    detail = account_of(error)
+    detail = format_traceback(error)
     by_input = isinstance(error, (LoweringError, DataError, FileError, DeviceError, WeightsError))
     message = error_message(error, program)
     if program is not None and node is not None and not by_input:

@@ -14,7 +14,7 @@ from PySide6.QtCore import Qt, QTimer
 from PySide6.QtGui import QFont, QGuiApplication
 from PySide6.QtWidgets import QApplication
 
-from engine.system.syntax import account_of
+from engine.system.syntax import format_traceback
 from studio.nodes.catalogue import catalogue
 from studio.ui import dialogs
 from studio.ui.garbage_collector import GarbageCollector
@@ -94,7 +94,7 @@ class ExceptionHandler:
         self._is_showing = False
 
     def __call__(self, kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
-        text = account_of(error)
+        text = format_traceback(error)
         if issubclass(kind, KeyboardInterrupt):
             self._window.close()
             return

@@ -17,7 +17,6 @@ from engine.registry import (
     SCHEDULERS,
     TRANSFORMS,
     Count,
-    Entry,
     FromInput,
     NonNegative,
     Parameter,
@@ -26,6 +25,7 @@ from engine.registry import (
     Probability,
     Range,
     Registry,
+    RegistryEntry,
     Seed,
     Size,
     argument_help,
@@ -207,11 +207,13 @@ def _registry() -> tuple[Registry, type]:
 def test_an_entry_is_found_by_its_key_and_its_old_keys() -> None:
     registry, thing = _registry()
     assert registry["test.Thing"] is registry["test.Old"]
-    assert registry["test.Thing"] == Entry("test.Thing", thing, "Things", "Thing", ("test.Old",), ("a", "b"), ("word",))
+    assert registry["test.Thing"] == RegistryEntry(
+        "test.Thing", thing, "Things", "Thing", ("test.Old",), ("a", "b"), ("word",)
+    )
     assert registry["test.Thing"].summary == "What it is."
     assert ("test.Old" in registry, "test.New" in registry, len(registry)) == (True, False, 1)
     assert [entry.key for entry in registry] == ["test.Thing"]
-    with pytest.raises(RegistryError, match=r"nothing is declared as 'test\.New'; known: test\.Thing"):
+    with pytest.raises(RegistryError, match=r"No class is registered as 'test\.New'. Registered: test\.Thing\."):
         registry["test.New"]
 
 
@@ -231,7 +233,7 @@ def test_duplicates_are_refused_without_changing_the_registry() -> None:
 
 
 @pytest.mark.parametrize("entry", ENTRIES, ids=lambda entry: entry.key)
-def test_every_declaration_can_be_shown(entry: Entry) -> None:
+def test_every_declaration_can_be_shown(entry: RegistryEntry) -> None:
     assert entry.summary.endswith("."), "the first line of the docstring is a sentence"
     assert entry.category
     assert entry.title

@@ -11,7 +11,7 @@ from functools import partial
 
 import pytest
 
-from engine.system.syntax import account_of, parsed
+from engine.system.syntax import format_traceback, parse_source
 
 SOURCE = "\n".join(f"value_{number} = [first + second * (third - {number})]" for number in range(300))
 
@@ -54,7 +54,7 @@ def by_threads(read: Callable[[], object]) -> list[BaseException]:
 
 @pytest.mark.usefixtures("hurried")
 def test_threads_parse_at_the_same_time() -> None:
-    assert by_threads(partial(parsed, SOURCE)) == []
+    assert by_threads(partial(parse_source, SOURCE)) == []
 
 
 @pytest.mark.usefixtures("hurried")
@@ -65,12 +65,12 @@ def test_threads_report_errors_at_the_same_time() -> None:
         raised = error
 
     def read() -> None:
-        parsed(SOURCE)
-        assert account_of(raised).endswith("ValueError: of the test\n")
+        parse_source(SOURCE)
+        assert format_traceback(raised).endswith("ValueError: of the test\n")
 
     assert by_threads(read) == []
 
 
 def test_a_dropped_file_that_is_not_a_source_is_reported() -> None:
     with pytest.raises(SyntaxError):
-        parsed("1 +")
+        parse_source("1 +")

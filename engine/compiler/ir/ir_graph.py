@@ -14,8 +14,8 @@ from engine.ops.record import Op
 from engine.tensors.deferred import Form
 
 
-class PlanUnsupported(Exception):  # noqa: N818 - not an error: the recording runs call by call instead
-    """A trace cannot become a graph, with the reason."""
+class PlanUnsupported(Exception):  # noqa: N818 - not an error: the trace runs op by op instead
+    """The reason why a trace cannot run by a plan."""
 
 
 @dataclass(eq=False, slots=True)

@@ -14,11 +14,11 @@ def verify_graph(graph: IRGraph) -> None:
     for node in graph.nodes:
         for value in node.values:
             assert value in computed, f"{node.op.name} uses a value before it is computed"
-        assert node.outputs, f"{node.op.name} makes nothing"
+        assert node.outputs, f"{node.op.name} has no outputs"
         for index, value in enumerate(node.outputs):
             assert value.producer is node, f"a result of {node.op.name} names another producer"
             assert value.index == index, f"result {index} of {node.op.name} has index {value.index}"
-            assert value not in computed, f"{node.op.name} stands in the graph twice"
+            assert value not in computed, f"{node.op.name} appears twice in the graph"
         computed.update(node.outputs)
     for slot, value in graph.writes.items():
         target = graph.inputs[slot]

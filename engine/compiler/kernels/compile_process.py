@@ -56,7 +56,7 @@ class CompileProcess:
         """Compiles a kernel. Raises KernelCompileError."""
         has_exited = False
         with self._lock:
-            for _ in range(2):  # it may have ended just now, for lack of work
+            for _ in range(2):  # the process may just have ended because it was idle
                 try:
                     return self._request(source, file)
                 except (OSError, EOFError, ValueError) as error:
@@ -144,7 +144,7 @@ def compile_in_process(source: str, file: str) -> ObjectCode:
 def _compile(source: str, file: str) -> ObjectCode:
     names: dict[str, Any] = {"__name__": __name__}
     try:
-        exec(compile(source, file, "exec"), names)  # noqa: S102 - written by `cpu.py`, or by hand
+        exec(compile(source, file, "exec"), names)  # noqa: S102 - written by `cpu_source.py`, or a file of this package
     except Exception as error:
         raise KernelCompileError(str(error)) from error
     return names["kernel"]

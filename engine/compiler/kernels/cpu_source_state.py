@@ -1,4 +1,4 @@
-"""What the writers of one CPU kernel's source share: names, memory, loops and intermediate results."""
+"""State that the writers of one CPU kernel's source share: names, memory, loops and intermediate results."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class SourceScope:
 
 
 class CpuSourceState:
-    """The kernel that is being written, and helpers to name and place its values."""
+    """The kernel that is being written, and helpers that name its values and allocate their memory."""
 
     def __init__(
         self,
@@ -47,7 +47,7 @@ class CpuSourceState:
     ) -> None:
         self.program, self.schedule, self.layout = program, schedule, layout
         self.accesses = accesses
-        """Input expression by id, or −1 − place of an output → access in the layout."""
+        """Id of an input expression, or −1 − index of an output → access in the layout."""
         self.in_place = in_place
         self.names = ImportedNames()
         self.body: list[str] = []
@@ -56,18 +56,18 @@ class CpuSourceState:
         self.stage_cache: dict[int, int] = {}
         self.phase_cache: dict[int, int] = {}
         self.memory: list[str] = []
-        """Lines that make memory for columns and stashes."""
+        """Lines that allocate memory for sums over rows and for stored values."""
         self.freeing: list[str] = []
         self.parts: dict[int, str] = {}
-        """Sums over rows by id → what rows are added to: a number, or memory with one for each element of a row."""
+        """Id of a sum over rows → the variable that rows are added to, or memory with a number per element of a row."""
         self.finals: dict[int, str] = {}
-        """Sums over rows by id → an element of them when they are complete, with a place for its index."""
+        """Id of a complete sum over rows → source of an element, with a placeholder for its index."""
         self.inner = frozenset(schedule.inner)
         self.outer = frozenset(schedule.outer)
         self.loops = list(enumerate(layout.loops))
         self.array_count = 1
         self.spans: dict[int, str] = {}
-        """Of loops that parts share."""
+        """Loop index → its range in a part, for loops that are divided into parts."""
         self.top = SourceScope(1)
         """Lines outside all loops over rows."""
         self.pointers: dict[int, str] = {}
@@ -77,7 +77,7 @@ class CpuSourceState:
         return f"n{index}"
 
     def span(self, index: int) -> str:
-        """From where to where a loop goes."""
+        """The arguments of `range` for a loop."""
         return self.spans.get(index, self.size(index))
 
     def step(self, access: int, index: int) -> str:
@@ -97,7 +97,7 @@ class CpuSourceState:
         return self.schedule.phase(one, self.phase_cache)
 
     def bases(self, needed: Iterable[Expression], stores: list[Store], loops: list[int]) -> dict[int, list[str]]:
-        """Pointers to where a row begins, by the loop that moves them."""
+        """Lines that compute pointers to the start of a row, by the loop on whose index they depend."""
         self.pointers = {}
         found: dict[int, list[str]] = {}
         arrays = [(self.accesses[id(one)], f"x{one.value[0]}") for one in needed if one.name == "input"]
@@ -118,7 +118,7 @@ class CpuSourceState:
         return " * ".join(self.size(index) for index, loop in self.loops if loop.inner)
 
     def memory_of_row(self, dtype: Any) -> str:
-        """New memory for a number for each element of a row."""
+        """Allocates a number for each element of a row."""
         name = f"row{self.array_count}"
         self.memory.append(f"{name} = allocate({self.row_size()}, {self.names.type(dtype)}, {self.next_array()})")
         self.freeing.append(f"free({name})")

@@ -1,7 +1,8 @@
-"""Which loops compute what: passes over the iteration space, and in each pass loops over one row after the other.
+"""Schedules a program: passes over the iteration space, and in each pass one or several loops over each row.
 
-Axes are inner, those of a row, or outer, those over rows. A sum over a row is complete after a loop over it; what needs
-it waits for the row's next loop. A sum over rows is complete after all of them; what needs it waits for the next pass.
+Axes are inner (within a row) or outer (over rows). A reduction within a row is complete after a loop over the row, so
+values that need it are computed in the row's next loop. A reduction over rows is complete after a pass, so values that
+need it are computed in the next pass.
 """
 
 from __future__ import annotations

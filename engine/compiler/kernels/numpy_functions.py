@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from engine.system.syntax import parsed
+from engine.system.syntax import parse_source
 
 SOURCES = ("exponential", "logarithm", "binary")
 """Modules of `functions` that are written in Python."""
@@ -26,7 +26,7 @@ def numpy_functions() -> dict[str, Callable[..., Any]]:
     namespace: dict[str, Any] = {**_NAMES, "inf": math.inf, "nan": math.nan, "math": math}
     for name in SOURCES:
         path = Path(__file__).parent / "functions" / f"{name}.py"
-        module = _Vectorized().visit(parsed(path.read_text(encoding="utf-8")))
+        module = _Vectorized().visit(parse_source(path.read_text(encoding="utf-8")))
         exec(compile(ast.fix_missing_locations(module), str(path), "exec"), namespace)  # noqa: S102 - a file of ours
     return namespace
 

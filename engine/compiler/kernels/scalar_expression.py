@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 
-class LoweringUnsupported(Exception):  # noqa: N818 - a finding, not an error: the node runs by its NumPy kernel
-    """No kernel can compute an op, with the reason."""
+class LoweringUnsupported(Exception):  # noqa: N818 - not an error: NumPy computes the node instead
+    """The reason why no kernel can compute an op."""
 
 
 class Expression:

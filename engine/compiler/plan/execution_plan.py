@@ -40,7 +40,7 @@ class ExecutionPlan:
     """Runs a graph: matrix products and ops with NumPy or CuPy, the rest in kernels, in planned memory.
 
     NumPy computes the same values, bit for bit, while kernels compile or if they cannot be compiled; a GPU waits for
-    them. Threads that share a plan take turns. On the CPU, a run that an exception ends has changed nothing outside.
+    them. Threads that share a plan take turns. If an exception ends a run on the CPU, no input has changed.
 
     Raises:
         PlanUnsupported: the graph uses several devices, or one without kernels

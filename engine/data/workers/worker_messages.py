@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from engine.data.batch_fetching import IterableDatasetFetcher, MapDatasetFetcher
 from engine.data.workers.packing import pack, unpack
 from engine.data.workers.shared_memory import MemorySpan
-from engine.system.syntax import account_of
+from engine.system.syntax import format_traceback
 
 
 class WorkerSetup(NamedTuple):
@@ -72,7 +72,7 @@ class PickledError(NamedTuple):
 
     @classmethod
     def of(cls, error: Exception) -> PickledError:
-        return cls(_packed(error), account_of(error))
+        return cls(_packed(error), format_traceback(error))
 
     def exception(self, worker: str) -> Exception:
         """The exception, with the worker and its traceback as a note."""

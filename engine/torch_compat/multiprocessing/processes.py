@@ -14,7 +14,7 @@ from multiprocessing.process import BaseProcess
 from pathlib import Path
 from typing import Any
 
-from engine.system.syntax import account_of
+from engine.system.syntax import format_traceback
 
 GRACE_PERIOD = 30.0
 """Seconds until the remaining processes are killed after one failed."""
@@ -161,5 +161,5 @@ def _call(fn: Callable[..., Any], index: int, args: tuple[Any, ...], error_file:
     except KeyboardInterrupt:
         pass
     except Exception as error:  # noqa: BLE001 - raised again in join()
-        Path(error_file).write_text(account_of(error), encoding="utf-8")
+        Path(error_file).write_text(format_traceback(error), encoding="utf-8")
         sys.exit(1)

@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
-from engine.system.syntax import parsed
+from engine.system.syntax import parse_source
 from studio.lowering.analysis.dataflow import Dataflow
 from studio.lowering.codegen import syntax_trees
 from studio.lowering.codegen.model_source import model_class
@@ -55,7 +55,7 @@ def _line_table(writer: SourceWriter, written: list[ast.stmt], text: str) -> dic
     """Node by line number. The parsed text has the same statements in the same order, with line numbers."""
     owners = {id(statement): name for statement, name in writer.marks}
     lines: dict[int, str] = {}
-    for statement, read in zip(_statements(written), _statements(parsed(text).body), strict=True):
+    for statement, read in zip(_statements(written), _statements(parse_source(text).body), strict=True):
         if id(statement) in owners:
             last = read.lineno if read.end_lineno is None else read.end_lineno
             lines.update(dict.fromkeys(range(read.lineno, last + 1), owners[id(statement)]))

@@ -11,7 +11,7 @@ import functools
 from collections.abc import Iterable
 from typing import Any, NoReturn
 
-from engine.system.syntax import parsed
+from engine.system.syntax import parse_source
 from studio.lowering.codegen.safe_identifiers import MODULES, SUBPACKAGES, UnsafeSyntaxError, identifier, path_of
 from studio.lowering.codegen.task_source import STEP_SETTINGS
 from studio.nodes.catalogue import catalogue
@@ -39,7 +39,7 @@ SETTINGS = frozenset({*STEP_SETTINGS, "per_step"})
 def verify_source(text: str) -> ast.Module:
     """Parse and verify a program. Raises UnsafeSyntaxError with the line that is not allowed."""
     try:
-        tree = parsed(text)
+        tree = parse_source(text)
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
         raise UnsafeSyntaxError(f"text that is not valid Python ({error})", getattr(error, "lineno", None)) from None
     _verify_nodes(tree)

@@ -175,5 +175,5 @@ def test_fullgraph_names_reason_line_and_rewrite(x: engine.Tensor) -> None:
         return x
 
     for _ in range(2):
-        with pytest.raises(EngineError, match=r"test_breaks.py:\d+, because Python asked .* engine.where"):
+        with pytest.raises(EngineError, match=r"test_breaks.py:\d+, because Python converted .* engine.where"):
             f(x)

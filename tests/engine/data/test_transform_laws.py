@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from engine.data import transforms
 from engine.data.transforms import Augmentation, Fitted, Invertible, Transform
 from engine.dtypes import from_numpy
-from engine.registry import TRANSFORMS, Entry
+from engine.registry import TRANSFORMS, RegistryEntry
 from engine.shape import Dim, Spec
 
 RANDOM = np.random.default_rng(0)
@@ -113,7 +113,7 @@ def test_augmentations_treat_samples_alike(
 
 
 @pytest.mark.parametrize("entry", [e for e in TRANSFORMS if issubclass(e.target, Fitted)], ids=lambda e: e.key)
-def test_what_is_learned_does_not_depend_on_the_batches(entry: Entry) -> None:
+def test_what_is_learned_does_not_depend_on_the_batches(entry: RegistryEntry) -> None:
     kind: Any = entry.target
     data = LABELS if entry.target.__name__ in ("OneHot", "LabelEncode") else NUMBERS
     whole = kind.fitted([data])

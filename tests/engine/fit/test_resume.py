@@ -11,7 +11,7 @@ import engine
 from engine import fit, nn, optim
 from engine.errors import WeightsError
 from engine.optim import lr_scheduler
-from engine.registry import OPTIMIZERS, Entry
+from engine.registry import OPTIMIZERS, RegistryEntry
 from tests.engine.fit.clouds import Clouds, same_weights
 
 TIMES = ("seconds", "samples_per_second", "waiting")
@@ -96,7 +96,7 @@ def test_run_that_ended_within_an_epoch_continues() -> None:
 
 
 @pytest.mark.parametrize("entry", OPTIMIZERS, ids=lambda entry: entry.key)
-def test_every_optimizer_is_resumed(entry: Entry) -> None:
+def test_every_optimizer_is_resumed(entry: RegistryEntry) -> None:
     class With(Clouds):
         def configure(self) -> None:
             super().configure()

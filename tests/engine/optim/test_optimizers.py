@@ -11,7 +11,7 @@ import pytest
 import engine
 from engine import nn, optim
 from engine.errors import WeightsError
-from engine.registry import OPTIMIZERS, Entry
+from engine.registry import OPTIMIZERS, RegistryEntry
 
 torch = pytest.importorskip("torch")
 
@@ -261,7 +261,7 @@ def test_muon(options: dict[str, Any], shape: tuple[int, int]) -> None:
 
 
 @pytest.mark.parametrize("entry", OPTIMIZERS, ids=lambda entry: entry.key)
-def test_defaults_are_the_constructors_arguments(entry: Entry) -> None:
+def test_defaults_are_the_constructors_arguments(entry: RegistryEntry) -> None:
     """The signature alone declares the hyperparameters, with their defaults."""
     optimizer = entry.target([parameter_of(2)])
     declared = {n: p.default for n, p in inspect.signature(entry.target.__init__).parameters.items()}

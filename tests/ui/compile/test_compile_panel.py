@@ -91,7 +91,7 @@ def test_a_break_is_explained_and_led_to(
     assert detail.title == "Branch on tensor values"
     assert detail.summary.startswith("once per step, ")
     assert detail.nodes == ("relu",)
-    assert dict(detail.facts)["Reason"].startswith("Python asked whether a tensor is true")
+    assert dict(detail.facts)["Reason"].startswith("Python converted a tensor to a bool")
     assert "engine.where" in dict(detail.facts)["Fix"]
     assert "engine.where(y.mean() > 0, y + 1, y)" in detail.code
     click(panel.details.help)

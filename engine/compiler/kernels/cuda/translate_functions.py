@@ -15,7 +15,7 @@ from pathlib import Path
 
 import numpy as np
 
-from engine.system.syntax import parsed
+from engine.system.syntax import parse_source
 
 SOURCES = Path(__file__).parents[1] / "functions"
 
@@ -81,7 +81,7 @@ def _tree() -> tuple[dict[str, ast.FunctionDef], dict[str, ast.expr]]:
     functions: dict[str, ast.FunctionDef] = {}
     constants: dict[str, ast.expr] = {}
     for path in sorted(SOURCES.glob("*.py")):
-        for node in parsed(path.read_text(encoding="utf-8")).body:
+        for node in parse_source(path.read_text(encoding="utf-8")).body:
             if isinstance(node, ast.FunctionDef):
                 functions[node.name] = node
             elif isinstance(node, ast.Assign):
