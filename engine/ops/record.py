@@ -224,7 +224,7 @@ class Op:
         return 0 if self._macs_rule is None else self._macs_rule(out, *specs, **statics)
 
     def backward_plan(self, mask: int, count: int) -> BackwardPlan:
-        """The rules and saved tensors of a call with `count` inputs, of which bit mask `mask` requires gradients."""
+        """The rules and saved tensors of a call with `count` inputs. Bit i of `mask`: input i requires a gradient."""
         plan = self.backward_plans.get(key := mask | 1 << count)
         if plan is None:
             plan = self.backward_plans[key] = self._make_plan(mask, count)

@@ -1,7 +1,7 @@
 """The grid of positions on which the matrix products of a convolution are computed.
 
 A kernel position is either in the columns (im2col: a shifted copy of each input channel is one row of the column
-matrix) or in the product (its own rows of the product are added, shifted, to the output). With the last dimensions of
+matrix) or in the product (its rows of the product are added, shifted, to the output). With the last dimensions of
 the kernel in the columns and the first in the product, a 3×3 kernel takes three copies and three additions instead of
 nine copies. They run over long contiguous memory, and the matrices are nearly square, which BLAS multiplies fastest.
 """
