@@ -235,3 +235,16 @@ def test_perplexity() -> None:
     assert words.compute() == pytest.approx(np.exp(-np.log(chances).mean()), rel=1e-6)
     words.update(engine.tensor([[1e30, 0.0]]), engine.tensor([1]))
     assert words.compute() == math.inf
+
+
+def test_perplexity_under_autocast_is_computed_in_float32() -> None:
+    """As cross_entropy of PyTorch, which is on its float32 list for autocast."""
+    scores, targets = engine.randn(16, 5).bfloat16(), engine.randint(0, 5, (16,))
+    metric, expected = metrics.Perplexity(), metrics.Perplexity()
+    with engine.autocast("cpu", dtype=engine.bfloat16):
+        metric.update(scores, targets)
+    expected.update(scores.float(), targets)
+    assert metric.compute() == expected.compute()
+    rounded = metrics.Perplexity()
+    rounded.update(scores, targets)
+    assert rounded.compute() != expected.compute()
