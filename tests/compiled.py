@@ -38,8 +38,8 @@ EXCLUDED: dict[str, str] = {
     "tests/engine/fit/*": "compiles by itself",
     "tests/engine/test_reference_counts.py::*": "compiles by itself",
     "*::test_every_metric_is_compiled_*": "compiles by itself",
-    "*::test_a_hundred_thousand_ops_in_a_row": "planning a recording with this many ops takes minutes",
-    "*::test_long_graphs_are_freed_at_once_and_leave_nothing": "recordings are memory that is kept for the next call",
+    "*::test_graph_of_100000_ops": "planning a recording with this many ops takes minutes",
+    "*::test_long_graphs_are_freed_immediately": "recordings are memory that is kept for the next call",
     "tests/engine/test_modes.py::test_interceptor_disables_fast_calls_of_its_thread*": "tests eager calls only",
     "tests/engine/test_dispatch.py::test_fast_path_equals_the_general_path*": "tests eager calls only",
     "tests/engine/test_profiler.py::*": "times ops that run one by one",
@@ -55,10 +55,10 @@ BITWISE: dict[str, str] = {
     "*::test_an_optimizer_that_needs_a_closure*": "as below",
     "*::test_resumed_run_equals_the_uninterrupted_run*": "as below",
     "tests/engine/utils/test_checkpoint.py::*": "as below",
-    "*::test_ways_to_the_same_gradient*": "as below",
+    "*::test_different_backward_calls_give_equal_gradients*": "as below",
     "*::test_program_is_reproducible*": "asks for the same bits from the call that records, which is eager, and "
     "from plans, which sum in another order",
-    "*::test_special_numbers*sum_to_size*": "adds up 1e30 and -1e30: what is left of the rest depends on the order",
+    "*::test_special_values*sum_to_size*": "adds up 1e30 and -1e30: what is left of the rest depends on the order",
 }
 """Pattern of tests → why plans do for them what eager mode does, with ops as a whole and its kernels: the same bits."""
 

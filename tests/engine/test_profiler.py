@@ -1,4 +1,4 @@
-"""Times of ops and named ranges: counts and nesting are exact, times add up, schedules are PyTorch's."""
+"""Times of ops and named ranges: counts and nesting are exact, times add up, schedules equal PyTorch's."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def counts(prof: profile) -> dict[str, int]:
     return {row.key: row.count for row in prof.key_averages()}
 
 
-def test_ops_and_ranges_are_counted_and_their_times_add_up() -> None:
+def test_counts_and_times_of_ops_and_ranges() -> None:
     @record_function("decorated")
     def waits() -> None:
         time.sleep(0.02)
@@ -39,7 +39,7 @@ def test_ops_and_ranges_are_counted_and_their_times_add_up() -> None:
     assert (rows["mul"].count, rows["add"].count) == (
         6,
         1 + 2,
-    )  # forward and backward; in place and adding up gradients
+    )  # forward, backward, in-place ops and gradient accumulation
     assert "exp" not in rows
     assert rows["decorated"].cpu_time_total >= 20_000
     assert rows["inner"].cpu_time_total >= rows["decorated"].cpu_time_total
@@ -49,7 +49,7 @@ def test_ops_and_ranges_are_counted_and_their_times_add_up() -> None:
     assert prof.key_averages().self_cpu_time_total == pytest.approx(outside, abs=outside - 20_000)
 
 
-def test_numbers_are_the_same_under_a_profiler() -> None:
+def test_profiler_does_not_change_results() -> None:
     def steps() -> list[float]:
         engine.manual_seed(0)
         model = engine.nn.Sequential(engine.nn.Linear(3, 4), engine.nn.ReLU(), engine.nn.Linear(4, 1))
@@ -100,8 +100,8 @@ def test_schedules_match_pytorch() -> None:
         schedule(wait=1, warmup=0, active=0)
 
 
-def test_a_schedule_chooses_what_is_recorded() -> None:
-    """As PyTorch's profiler does; it is not called here, as it ends some processes by a segmentation fault."""
+def test_schedule_selects_recorded_steps() -> None:
+    """Expected values from PyTorch's profiler, which is not called here because it can end in a segmentation fault."""
     traces: list[list[str]] = []
 
     def ready(prof: Any) -> None:
@@ -123,7 +123,7 @@ def test_traces_for_tensorboard(tmp_path: Path) -> None:
     assert file.name.endswith(".pt.trace.json")
 
 
-def test_the_profiler_of_autograd() -> None:
+def test_autograd_profiler() -> None:
     with engine.autograd.profiler.profile(use_cuda=False) as prof:
         engine.ones(2).exp()
     assert counts(prof) == {"exp": 1}
@@ -134,7 +134,7 @@ def test_the_profiler_of_autograd() -> None:
     assert counts(idle) == {}
 
 
-def test_one_profiler_at_a_time() -> None:
+def test_nested_profilers_raise() -> None:
     with profile() as outer:
         with pytest.raises(RuntimeError, match="another profiler"), profile():
             pass

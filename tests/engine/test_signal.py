@@ -1,4 +1,4 @@
-"""Windows of `engine.signal` and what is real of `engine.fft`, compared with PyTorch."""
+"""Windows of `engine.signal` and real functions of `engine.fft`, compared with PyTorch."""
 
 from __future__ import annotations
 
@@ -32,13 +32,13 @@ def same(found: Any, wanted: Any, rtol: float = 0.0, atol: float = 0.0) -> None:
     np.testing.assert_allclose(found.detach().numpy(), wanted.detach().numpy(), rtol=rtol, atol=atol)
 
 
-def test_every_window_is_compared() -> None:
+def test_every_window_has_a_case() -> None:
     assert list(WINDOWS) == engine.signal.windows.__all__ == torch.signal.windows.__all__
 
 
 @pytest.mark.parametrize("name", WINDOWS)
 @pytest.mark.parametrize("sym", [True, False])
-def test_windows(name: str, sym: bool) -> None:
+def test_windows_equal_pytorch(name: str, sym: bool) -> None:
     for options in WINDOWS[name]:
         for length in (0, 1, 2, 3, 8, 51):
             wide = {**options, "sym": sym, "dtype": "float64"}
@@ -68,7 +68,7 @@ def test_windows_refuse_invalid_arguments(library: Any) -> None:
             call()
 
 
-def test_a_periodic_exponential_window_has_its_center_anywhere() -> None:
+def test_periodic_exponential_window_with_center() -> None:
     ours, theirs = (m.signal.windows.exponential(5, center=1.0, sym=False) for m in (engine, torch))
     same(ours, theirs, rtol=1e-6)
 

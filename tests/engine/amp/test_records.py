@@ -17,8 +17,8 @@ from tests.engine.ops.reference import (
     Record,
     counterpart,
     dtype_of,
+    is_public,
     leaves,
-    offered,
     records,
     to_engine,
     to_torch,
@@ -28,7 +28,7 @@ from tests.engine.ops.variants import HALVES, with_dtype
 
 torch: Any = pytest.importorskip("torch")
 
-COMPARED = [r for r in records() if offered(r) and not (isinstance(r, Op) and r.random) and r.name not in APART]
+COMPARED = [r for r in records() if is_public(r) and not (isinstance(r, Op) and r.random) and r.name not in APART]
 
 
 @pytest.mark.parametrize("record", COMPARED, ids=lambda record: record.name)

@@ -1,4 +1,4 @@
-"""Runs one program in the engine and in PyTorch and compares what comes out."""
+"""Run a program in the engine and in PyTorch and compare the results."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import engine
 
 
 def plain(value: Any) -> Any:
-    """Results without the library they are of."""
+    """Results as plain values that do not depend on the library."""
     if isinstance(value, (tuple, list)):
         return [plain(item) for item in value]
     if isinstance(value, dict):
@@ -29,26 +29,26 @@ def outcome(program: Callable[[Any], Any], lib: Any) -> Any:
 
 
 def assert_same(program: Callable[[Any], Any]) -> Any:
-    """The program's result, which is the same in both; the kind of error if it raises one."""
+    """Assert equal results in both libraries and return the result, or the kind of error if the program raises."""
     torch = pytest.importorskip("torch")
-    found, wanted = outcome(program, engine), outcome(program, torch)
-    _compare(found, wanted)
-    return found
+    actual, expected = outcome(program, engine), outcome(program, torch)
+    _compare(actual, expected)
+    return actual
 
 
-def _compare(found: Any, wanted: Any) -> None:
-    assert type(found) is type(wanted), (found, wanted)
-    if isinstance(found, list):
-        assert len(found) == len(wanted), (found, wanted)
-        for a, b in zip(found, wanted, strict=True):
+def _compare(actual: Any, expected: Any) -> None:
+    assert type(actual) is type(expected), (actual, expected)
+    if isinstance(actual, list):
+        assert len(actual) == len(expected), (actual, expected)
+        for a, b in zip(actual, expected, strict=True):
             _compare(a, b)
-    elif isinstance(found, dict):
-        assert list(found) == list(wanted)
-        _compare(list(found.values()), list(wanted.values()))
-    elif isinstance(found, np.ndarray):
-        assert (found.shape, found.dtype) == (wanted.shape, wanted.dtype)
-        np.testing.assert_allclose(found, wanted, rtol=1e-6, atol=1e-7)
-    elif isinstance(found, float):
-        assert found == pytest.approx(wanted, rel=1e-6, nan_ok=True)
+    elif isinstance(actual, dict):
+        assert list(actual) == list(expected)
+        _compare(list(actual.values()), list(expected.values()))
+    elif isinstance(actual, np.ndarray):
+        assert (actual.shape, actual.dtype) == (expected.shape, expected.dtype)
+        np.testing.assert_allclose(actual, expected, rtol=1e-6, atol=1e-7)
+    elif isinstance(actual, float):
+        assert actual == pytest.approx(expected, rel=1e-6, nan_ok=True)
     else:
-        assert found == wanted
+        assert actual == expected

@@ -1,4 +1,4 @@
-"""Anomaly mode names the forward line."""
+"""Anomaly mode: errors name the forward op and its line."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def here() -> int:
     return frame.f_back.f_lineno
 
 
-def test_nan_names_op_input_and_line() -> None:
+def test_nan_error_names_op_input_and_line() -> None:
     x = engine.tensor([0.0, 1.0], requires_grad=True)
     with detect_anomaly():
         line = here() + 1
@@ -40,7 +40,7 @@ def test_without_check_nan_passes() -> None:
     assert bool(x.grad.isnan().all())
 
 
-def test_what_a_backward_raises_names_op_and_line() -> None:
+def test_exception_in_backward_names_op_and_line() -> None:
     class Fails(engine.autograd.Function):
         @staticmethod
         def forward(ctx: Any, x: Any) -> Any:
@@ -59,7 +59,7 @@ def test_what_a_backward_raises_names_op_and_line() -> None:
     assert note.startswith(f"in the backward pass of Fails(), called at {__file__}:{line}: y = Fails.apply(")
 
 
-def test_a_changed_tensor_names_the_line() -> None:
+def test_modified_tensor_error_names_line() -> None:
     with detect_anomaly():
         x = engine.ones(1, requires_grad=True) * 1
         line = here() + 1
@@ -70,7 +70,7 @@ def test_a_changed_tensor_names_the_line() -> None:
 
 
 @pytest.mark.filterwarnings("ignore::UserWarning")  # PyTorch's, on being slow
-def test_modes_nest_and_end() -> None:
+def test_anomaly_modes_nest() -> None:
     def program(lib: Any) -> Any:
         found = []
         look = lambda: lib.is_anomaly_enabled() and (True, lib.is_anomaly_check_nan_enabled())  # noqa: E731
@@ -91,7 +91,7 @@ def test_modes_nest_and_end() -> None:
 
 
 @pytest.mark.filterwarnings("ignore::UserWarning")
-def test_nan_in_both() -> None:
+def test_nan_as_in_pytorch() -> None:
     def program(lib: Any) -> Any:
         x = lib.tensor([0.0], requires_grad=True)
         with lib.autograd.detect_anomaly():
@@ -100,7 +100,7 @@ def test_nan_in_both() -> None:
     assert assert_same(program) == "RuntimeError"
 
 
-def test_observers_go_on_seeing() -> None:
+def test_other_observers_stay_active() -> None:
     x = engine.tensor([2.0], requires_grad=True)
     with engine.inspect.recording() as seen, detect_anomaly():
         y = x * x

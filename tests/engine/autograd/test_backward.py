@@ -21,10 +21,10 @@ def leaf(*numbers: float) -> Tensor:
     return engine.tensor(list(numbers), requires_grad=True)
 
 
-# -- graphs of any length ---------------------------------------------------------------------
+# -- long graphs -------------------------------------------------------------------------------
 
 
-def test_a_hundred_thousand_ops_in_a_row() -> None:
+def test_graph_of_100000_ops() -> None:
     x = leaf(1.0)
     y = x
     for _ in range(100_000):
@@ -35,7 +35,7 @@ def test_a_hundred_thousand_ops_in_a_row() -> None:
     assert y.tolist() == [100_001.0]
 
 
-def test_long_graphs_are_freed_at_once_and_leave_nothing() -> None:
+def test_long_graphs_are_freed_immediately() -> None:
     gc.collect()
     gc.disable()
     try:
@@ -47,7 +47,7 @@ def test_long_graphs_are_freed_at_once_and_leave_nothing() -> None:
         after = psutil.Process().memory_info().rss
     finally:
         gc.enable()
-    assert after - before < 20e6  # one graph takes some 30 MB
+    assert after - before < 20e6  # a graph takes about 30 MB
 
 
 def _long_graph() -> None:
@@ -58,7 +58,7 @@ def _long_graph() -> None:
     y.backward()
 
 
-def test_backward_frees_what_the_graph_had_saved() -> None:
+def test_backward_frees_saved_tensors() -> None:
     x = leaf(1.0, 2.0)
     middle = x * 2
     watched = weakref.ref(middle)
@@ -70,8 +70,8 @@ def test_backward_frees_what_the_graph_had_saved() -> None:
 
 
 @pytest.mark.parametrize("op", [lambda y: -y, lambda y: y.tanh(), lambda y: y * y, lambda y: y * 2 + y * 3])
-def test_gradients_are_freed_as_they_are_used(op: Any) -> None:
-    """Beside the leaf's own there are never more than the one that a node works on and those that it makes."""
+def test_intermediate_gradients_are_freed_after_use(op: Any) -> None:
+    """At most the gradient that a node processes and its results exist, besides the gradient of the leaf."""
     x = engine.ones(100_000, dtype=engine.float64, requires_grad=True)
     for _ in range(2):
         y = x
@@ -87,7 +87,7 @@ def test_gradients_are_freed_as_they_are_used(op: Any) -> None:
 
 
 @pytest.mark.parametrize("write", [False, True])
-def test_a_graph_holds_no_cycle(write: bool) -> None:
+def test_graph_has_no_reference_cycle(write: bool) -> None:
     gc.disable()
     try:
         x = leaf(1.0, 2.0)
@@ -102,10 +102,10 @@ def test_a_graph_holds_no_cycle(write: bool) -> None:
         gc.enable()
 
 
-# -- running it -------------------------------------------------------------------------------
+# -- backward ---------------------------------------------------------------------------------
 
 
-def test_gradients_add_up_over_passes() -> None:
+def test_gradients_accumulate_over_passes() -> None:
     x = leaf(3.0)
     (x * x).sum().backward()
     (x * x).sum().backward()
@@ -113,7 +113,7 @@ def test_gradients_add_up_over_passes() -> None:
     assert x.grad.tolist() == [12.0]
 
 
-def test_a_second_pass_needs_the_graph_retained() -> None:
+def test_second_pass_requires_retain_graph() -> None:
     x = leaf(3.0)
     y = (x * x).sum()
     y.backward(retain_graph=True)
@@ -124,7 +124,7 @@ def test_a_second_pass_needs_the_graph_retained() -> None:
         y.backward()
 
 
-def test_a_graph_that_saves_nothing_may_run_again() -> None:
+def test_graph_without_saved_tensors_can_run_again() -> None:
     x = leaf(3.0)
     y = (x + 1).sum()
     y.backward()
@@ -133,7 +133,7 @@ def test_a_graph_that_saves_nothing_may_run_again() -> None:
     assert x.grad.tolist() == [2.0]
 
 
-def test_only_a_single_number_has_an_implicit_gradient() -> None:
+def test_implicit_gradient_requires_one_element() -> None:
     x = leaf(1.0, 2.0)
     with pytest.raises(AutogradError, match=r"a 2 tensor needs a gradient.*\.sum\(\)"):
         (x * 2).backward()
@@ -144,19 +144,19 @@ def test_only_a_single_number_has_an_implicit_gradient() -> None:
     assert x.grad.tolist() == [2.0, 20.0]
 
 
-def test_backward_without_history_says_so() -> None:
+def test_backward_without_graph_raises() -> None:
     with pytest.raises(AutogradError, match="since no leaf it depends on does"):
         engine.ones(()).backward()
 
 
-def test_a_leaf_is_a_root() -> None:
+def test_backward_from_leaf() -> None:
     x = leaf(1.0)
     x.backward()
     assert x.grad is not None
     assert x.grad.tolist() == [1.0]
 
 
-def test_backward_to_chosen_inputs_only() -> None:
+def test_backward_with_inputs() -> None:
     x, y = leaf(2.0), leaf(3.0)
     middle = x * y
     (middle * middle).sum().backward(inputs=[x, middle])
@@ -168,13 +168,13 @@ def test_backward_to_chosen_inputs_only() -> None:
         (x * 2).sum().backward(inputs=[engine.ones(1)])
 
 
-def test_whole_numbers_cannot_require_gradients() -> None:
+def test_integers_cannot_require_gradients() -> None:
     with pytest.raises(AutogradError, match="this one is int64"):
         engine.arange(3).requires_grad_()
 
 
 @pytest.mark.parametrize("dtype", [engine.float16, engine.float64])
-def test_gradients_have_the_dtype_of_what_they_belong_to(dtype: Any) -> None:
+def test_gradients_have_the_dtype_of_their_tensor(dtype: Any) -> None:
     x = engine.ones(2, 3, dtype=dtype, requires_grad=True)
     y = engine.ones(3, requires_grad=True)
     (x * y).sum().backward()
@@ -183,7 +183,7 @@ def test_gradients_have_the_dtype_of_what_they_belong_to(dtype: Any) -> None:
     assert (x.grad.dtype, y.grad.dtype, tuple(y.grad.shape)) == (dtype, engine.float32, (3,))
 
 
-# -- no two tensors share a gradient ----------------------------------------------------------
+# -- gradients are not shared -----------------------------------------------------------------
 
 
 def test_leaves_do_not_share_one_gradient() -> None:
@@ -195,20 +195,20 @@ def test_leaves_do_not_share_one_gradient() -> None:
     assert (y.grad.tolist(), seed.tolist()) == ([1.0, 1.0], [1.0, 1.0])
 
 
-def test_what_a_hook_keeps_is_not_changed_later() -> None:
+def test_gradient_stored_by_hook_is_not_modified() -> None:
     x = leaf(1.0)
-    kept: list[Tensor] = []
-    x.register_hook(kept.append)
+    stored: list[Tensor] = []
+    x.register_hook(stored.append)
     y = x * 2
-    y.register_hook(kept.append)
+    y.register_hook(stored.append)
     (y + 0).backward()
     (x * 2).backward()
-    assert [gradient.item() for gradient in kept] == [1.0, 2.0, 2.0]
+    assert [gradient.item() for gradient in stored] == [1.0, 2.0, 2.0]
     assert x.grad is not None
     assert x.grad.item() == 4.0
 
 
-def test_a_gradient_over_memory_that_repeats_is_copied() -> None:
+def test_expanded_gradient_is_copied() -> None:
     x = engine.ones(3, requires_grad=True)
     x.sum().backward()
     assert x.grad is not None
@@ -225,7 +225,7 @@ def test_create_graph_gives_leaves_separate_gradients() -> None:
 # -- hooks ------------------------------------------------------------------------------------
 
 
-def test_hooks_run_in_order_and_replace() -> None:
+def test_hooks_run_in_order_and_replace_gradients() -> None:
     x = leaf(1.0)
     y = x * 2
     order: list[str] = []
@@ -249,26 +249,26 @@ def test_hooks_run_in_order_and_replace() -> None:
     assert x.grad.item() == 100.0
 
 
-def test_a_hook_may_remove_itself() -> None:
+def test_hook_can_remove_itself() -> None:
     x = leaf(1.0)
-    seen: list[str] = []
-    handle = x.register_hook(lambda gradient: handle.remove() or seen.append("once"))
-    x.register_hook(lambda gradient: seen.append("always"))
+    calls: list[str] = []
+    handle = x.register_hook(lambda gradient: handle.remove() or calls.append("once"))
+    x.register_hook(lambda gradient: calls.append("always"))
     x.backward()
     x.backward()
-    assert seen == ["once", "always", "always"]
+    assert calls == ["once", "always", "always"]
 
 
-def test_a_hook_sees_the_sum_of_what_reaches_its_tensor() -> None:
+def test_hook_receives_summed_gradient() -> None:
     x = leaf(1.0)
     y = x * 1
-    seen: list[float] = []
-    y.register_hook(lambda gradient: seen.append(gradient.item()))
+    calls: list[float] = []
+    y.register_hook(lambda gradient: calls.append(gradient.item()))
     (y * 2 + y * 3).backward()
-    assert seen == [5.0]
+    assert calls == [5.0]
 
 
-def test_a_hook_that_returns_nonsense_is_named() -> None:
+def test_invalid_hook_result_raises() -> None:
     x = leaf(1.0, 2.0)
     x.register_hook(lambda gradient: gradient.sum())
     with pytest.raises(
@@ -277,12 +277,12 @@ def test_a_hook_that_returns_nonsense_is_named() -> None:
         x.sum().backward()
 
 
-def test_hooks_need_a_tensor_with_a_gradient() -> None:
+def test_hooks_require_requires_grad() -> None:
     with pytest.raises(AutogradError, match="requires_grad_"):
         engine.ones(1).register_hook(lambda gradient: None)
 
 
-def test_an_exception_in_a_hook_leaves_modes_and_gradients_alone() -> None:
+def test_exception_in_hook_restores_modes() -> None:
     x, y = leaf(1.0), leaf(2.0)
 
     def fail(gradient: Tensor) -> None:
@@ -300,7 +300,7 @@ def test_an_exception_in_a_hook_leaves_modes_and_gradients_alone() -> None:
     assert x.grad.item() == 2.0
 
 
-def test_retain_grad_keeps_what_hooks_made_of_it() -> None:
+def test_retain_grad_stores_gradient_after_hooks() -> None:
     x = leaf(1.0)
     y = x * 2
     y.retain_grad()
@@ -319,7 +319,7 @@ def test_retain_grad_keeps_what_hooks_made_of_it() -> None:
 # -- engine.grad and higher orders ------------------------------------------------------------
 
 
-def test_grad_leaves_grad_alone() -> None:
+def test_grad_does_not_change_grad_attribute() -> None:
     x, y = leaf(2.0), leaf(5.0)
     gx, gy, again = engine.grad((x * y).sum(), [x, y, x])
     assert gx is not None
@@ -328,7 +328,7 @@ def test_grad_leaves_grad_alone() -> None:
     assert (gx.item(), gy.item(), again.item(), x.grad) == (5.0, 2.0, 5.0, None)
 
 
-def test_grad_of_an_unused_input() -> None:
+def test_grad_of_unused_input() -> None:
     x, y = leaf(2.0), leaf(5.0)
     assert engine.grad((x * 2).sum(), [y], allow_unused=True) == (None,)
     with pytest.raises(AutogradError, match=r"input 0.*allow_unused=True"):
@@ -339,7 +339,7 @@ def test_grad_of_an_unused_input() -> None:
         engine.grad(engine.ones(()), [x])
 
 
-def test_grad_weighs_several_outputs() -> None:
+def test_grad_with_grad_outputs() -> None:
     x = leaf(1.0, 2.0)
     (found,) = engine.grad([x * 2, (x * x).sum()], x, [engine.tensor([1.0, 10.0]), None])
     assert found is not None
@@ -368,7 +368,7 @@ def test_backward_through_a_gradient() -> None:
 # -- saved tensors ----------------------------------------------------------------------------
 
 
-def test_a_saved_input_that_changed_is_refused_with_op_and_remedy() -> None:
+def test_modified_saved_input_raises() -> None:
     x = leaf(1.0, 2.0)
     y = x * 2
     z = y * y
@@ -377,7 +377,7 @@ def test_a_saved_input_that_changed_is_refused_with_op_and_remedy() -> None:
         z.sum().backward()
 
 
-def test_a_saved_result_that_changed_is_refused() -> None:
+def test_modified_saved_result_raises() -> None:
     y = leaf(1.0, 2.0).exp()
     z = y.sum()
     y.zero_()
@@ -385,7 +385,7 @@ def test_a_saved_result_that_changed_is_refused() -> None:
         z.backward()
 
 
-def test_under_recording_the_error_names_the_line() -> None:
+def test_modified_tensor_error_names_line_while_tracing() -> None:
     with engine.inspect.recording():
         y = leaf(1.0).exp()
         z = y * y  # THE LINE
@@ -396,7 +396,7 @@ def test_under_recording_the_error_names_the_line() -> None:
         z.sum().backward()
 
 
-def test_what_a_gradient_does_not_need_may_change() -> None:
+def test_unsaved_tensors_can_be_modified() -> None:
     x = leaf(1.0)
     y = x * 2
     z = y + 1
@@ -406,7 +406,7 @@ def test_what_a_gradient_does_not_need_may_change() -> None:
     assert x.grad.item() == 2.0
 
 
-def test_a_view_written_to_counts_as_a_change_of_what_is_behind_it() -> None:
+def test_write_to_view_increments_version_of_base() -> None:
     y = leaf(1.0, 2.0) * 1
     z = y * y
     y[0] = 7.0
@@ -414,8 +414,8 @@ def test_a_view_written_to_counts_as_a_change_of_what_is_behind_it() -> None:
         z.sum().backward()
 
 
-def test_a_leaf_takes_over_an_unshared_gradient_buffer() -> None:
-    places: list[int] = []
+def test_leaf_takes_over_unshared_gradient_buffer() -> None:
+    addresses: list[int] = []
 
     class Doubled(engine.autograd.Function):
         @staticmethod
@@ -425,19 +425,19 @@ def test_a_leaf_takes_over_an_unshared_gradient_buffer() -> None:
         @staticmethod
         def backward(ctx: Any, g: Tensor) -> Tensor:  # pyright: ignore[reportIncompatibleMethodOverride]
             found = g * 2
-            places.append(found.data_ptr())
+            addresses.append(found.data_ptr())
             return found
 
     x = leaf(1.0, 2.0)
     Doubled.apply(x).sum().backward()
     assert x.grad is not None
-    assert [x.grad.data_ptr()] == places
+    assert [x.grad.data_ptr()] == addresses
 
 
 # -- threads ----------------------------------------------------------------------------------
 
 
-def test_threads_run_backward_over_leaves_they_do_not_share() -> None:
+def test_backward_in_threads() -> None:
     wrong: list[int] = []
 
     def work(number: int) -> None:

@@ -1,4 +1,4 @@
-"""gradcheck and gradgradcheck find what is wrong, and say where."""
+"""gradcheck and gradgradcheck: wrong gradients raise errors that name the element."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def numbers(*shape: int) -> Tensor:
 
 
 class Wrong(engine.autograd.Function):
-    """x², whose gradient is off at one element."""
+    """x² with a wrong gradient at one element."""
 
     @staticmethod
     def forward(ctx: Any, x: Any) -> Any:
@@ -33,7 +33,7 @@ class Wrong(engine.autograd.Function):
 
 
 class WrongTwice(engine.autograd.Function):
-    """x³, whose first gradient is right and second wrong."""
+    """x³ with a correct first and a wrong second gradient."""
 
     @staticmethod
     def forward(ctx: Any, x: Any) -> Any:
@@ -47,7 +47,7 @@ class WrongTwice(engine.autograd.Function):
 
 
 @pytest.mark.parametrize("fast_mode", [False, True])
-def test_right_gradients_pass(fast_mode: bool) -> None:
+def test_correct_gradients_pass(fast_mode: bool) -> None:
     x, y = numbers(2, 3), numbers(3)
     options: dict[str, Any] = {"fast_mode": fast_mode, "check_grad_dtypes": True, "check_batched_grad": not fast_mode}
     assert gradcheck(lambda a, b: ((a * b).sin(), a.exp().sum(0), a > 0), (x, y), **options)
@@ -65,7 +65,7 @@ def test_inputs_of_all_kinds() -> None:
 
 
 @pytest.mark.parametrize("fast_mode", [False, True])
-def test_a_wrong_gradient_is_found(fast_mode: bool) -> None:
+def test_wrong_gradient_raises(fast_mode: bool) -> None:
     x = numbers(2, 3)
     before = x.tolist()
     assert not gradcheck(Wrong.apply, x, raise_exception=False, fast_mode=fast_mode)
@@ -74,7 +74,7 @@ def test_a_wrong_gradient_is_found(fast_mode: bool) -> None:
     assert x.tolist() == before
 
 
-def test_the_error_names_the_element_and_both_values() -> None:
+def test_error_names_element_and_both_values() -> None:
     x = engine.ones(2, 3, dtype=engine.float64, requires_grad=True)
     with pytest.raises(
         GradcheckError,
@@ -83,19 +83,19 @@ def test_the_error_names_the_element_and_both_values() -> None:
         gradcheck(Wrong.apply, x)
 
 
-def test_a_wrong_second_gradient_is_found() -> None:
+def test_wrong_second_gradient_raises() -> None:
     x = numbers(2)
     assert gradcheck(WrongTwice.apply, x)
     with pytest.raises(GradcheckError):
         gradgradcheck(WrongTwice.apply, x)
 
 
-def test_a_lost_gradient_is_found() -> None:
+def test_missing_gradient_raises() -> None:
     with pytest.raises(GradcheckError, match="0 by the gradient and 2 by finite differences"):
         gradcheck(lambda x: x.detach() * 2, numbers(1))
 
 
-def test_a_gradient_that_changes_from_pass_to_pass_is_found() -> None:
+def test_nondeterministic_gradient_raises() -> None:
     class Noisy(engine.autograd.Function):
         @staticmethod
         def forward(ctx: Any, x: Any) -> Any:
@@ -110,7 +110,7 @@ def test_a_gradient_that_changes_from_pass_to_pass_is_found() -> None:
     assert gradcheck(Noisy.apply, numbers(2), nondet_tol=1e-6)
 
 
-def test_inputs_that_cannot_be_checked() -> None:
+def test_invalid_inputs_raise() -> None:
     with pytest.raises(ValueError, match="at least one input"):
         gradcheck(lambda x: x, engine.ones(2))
     with pytest.warns(UserWarning, match="input 0 is float32"):

@@ -1,4 +1,4 @@
-"""Autograd on another device: what it does to gradients runs where they are."""
+"""Autograd on another device: gradients are computed on the device of their tensors."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def test_functions_and_higher_orders(leaf: Any) -> None:
     assert second.cpu().tolist() == (x.detach() * 6).cpu().tolist()
 
 
-def test_anomalies_are_found(leaf: Any) -> None:
+def test_anomaly_mode(leaf: Any) -> None:
     with detect_anomaly():
         y = ((leaf() * 0).sqrt() * 0).sum()
         with pytest.raises(AutogradError, match="SqrtBackward0"):

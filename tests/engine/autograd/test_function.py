@@ -1,4 +1,4 @@
-"""Operations with a gradient that the user writes."""
+"""Custom autograd functions."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ def test_gradients_of_any_order(make: Any) -> None:
     assert_same(program)
 
 
-def test_several_inputs_and_results() -> None:
+def test_several_inputs_and_outputs() -> None:
     def program(lib: Any) -> Any:
         x = lib.tensor([1.0, 2.0], requires_grad=True)
         y = lib.tensor([3.0, 4.0], requires_grad=True)
@@ -92,7 +92,7 @@ def test_several_inputs_and_results() -> None:
     assert_same(program)
 
 
-def test_no_record_without_gradients() -> None:
+def test_nothing_is_recorded_without_gradients() -> None:
     def program(lib: Any) -> Any:
         x = lib.tensor([1.0], requires_grad=True)
         with lib.no_grad():
@@ -104,7 +104,7 @@ def test_no_record_without_gradients() -> None:
 
 
 def test_materialized_gradients() -> None:
-    def make(lib: Any, materialize: bool, seen: list[Any]) -> Any:
+    def make(lib: Any, materialize: bool, received: list[Any]) -> Any:
         class Two(lib.autograd.Function):
             @staticmethod
             def forward(ctx: Any, x: Any) -> Any:
@@ -113,22 +113,22 @@ def test_materialized_gradients() -> None:
 
             @staticmethod
             def backward(ctx: Any, a: Any, b: Any) -> Any:
-                seen.append([None if g is None else g.tolist() for g in (a, b)])
+                received.append([None if g is None else g.tolist() for g in (a, b)])
                 return b if a is None else a + b
 
         return Two
 
     def program(lib: Any, materialize: bool) -> Any:
-        seen: list[Any] = []
+        received: list[Any] = []
         x = lib.tensor([1.0, 2.0], requires_grad=True)
-        make(lib, materialize, seen).apply(x)[1].sum().backward()
-        return seen, x.grad
+        make(lib, materialize, received).apply(x)[1].sum().backward()
+        return received, x.grad
 
     assert assert_same(lambda lib: program(lib, True))[0] == [[[0.0, 0.0], [1.0, 1.0]]]
     assert assert_same(lambda lib: program(lib, False))[0] == [[None, [1.0, 1.0]]]
 
 
-def test_results_without_gradient() -> None:
+def test_non_differentiable_outputs() -> None:
     def program(lib: Any) -> Any:
         class Sort(lib.autograd.Function):
             @staticmethod
@@ -172,7 +172,7 @@ def test_inputs_changed_in_place(kind: str) -> None:
     assert_same(program)
 
 
-def test_an_input_that_is_returned_is_another_tensor() -> None:
+def test_returned_input_is_a_new_tensor() -> None:
     def program(lib: Any) -> Any:
         class Same(lib.autograd.Function):
             @staticmethod
@@ -191,7 +191,7 @@ def test_an_input_that_is_returned_is_another_tensor() -> None:
     assert_same(program)
 
 
-def test_a_gradient_may_have_the_shape_before_broadcasting_or_another_dtype() -> None:
+def test_gradients_are_converted_to_shape_and_dtype_of_inputs() -> None:
     def program(lib: Any) -> Any:
         class Widen(lib.autograd.Function):
             @staticmethod
@@ -209,7 +209,7 @@ def test_a_gradient_may_have_the_shape_before_broadcasting_or_another_dtype() ->
     assert_same(program)
 
 
-# -- what is refused --------------------------------------------------------------------------
+# -- errors -----------------------------------------------------------------------------------
 
 
 def returning(gradients: Any) -> type[engine.autograd.Function]:
@@ -234,13 +234,13 @@ def returning(gradients: Any) -> type[engine.autograd.Function]:
         (lambda g: (g.sum() + engine.ones(5), None), r"invalid gradient at index 0: got 5, but .* shape is 2"),
     ],
 )
-def test_wrong_gradients_are_named(gradients: Any, message: str) -> None:
+def test_invalid_gradients_raise(gradients: Any, message: str) -> None:
     x = engine.ones(2, requires_grad=True)
     with pytest.raises(AutogradError, match=message):
         returning(gradients).apply(x, 2.0).sum().backward()
 
 
-def test_further_gradients_may_be_none() -> None:
+def test_trailing_none_gradients_are_accepted() -> None:
     x = engine.ones(2, requires_grad=True)
     returning(lambda g: (g, None, None, None)).apply(x, 2.0).sum().backward()
     assert x.grad is not None
@@ -248,7 +248,7 @@ def test_further_gradients_may_be_none() -> None:
         returning(lambda g: (1.0, None)).apply(x, 2.0).sum().backward()
 
 
-def test_what_cannot_be_saved_is_refused() -> None:
+def test_saving_other_values_raises() -> None:
     class Saves(engine.autograd.Function):
         @staticmethod
         def forward(ctx: Any, x: Any) -> Any:
@@ -259,12 +259,12 @@ def test_what_cannot_be_saved_is_refused() -> None:
         Saves.apply(engine.ones(1, requires_grad=True))
 
 
-def test_a_function_is_not_instantiated() -> None:
+def test_instantiation_raises() -> None:
     with pytest.raises(TypeError, match=r"Call Cube\.apply"):
         cube(engine)()
 
 
-def test_a_missing_backward_is_named() -> None:
+def test_missing_backward_raises() -> None:
     class Half(engine.autograd.Function):
         @staticmethod
         def forward(ctx: Any, x: Any) -> Any:
@@ -275,7 +275,7 @@ def test_a_missing_backward_is_named() -> None:
 
 
 @pytest.mark.parametrize("which", ["input", "result"])
-def test_saved_tensors_that_changed_are_refused(which: str) -> None:
+def test_modified_saved_tensors_raise(which: str) -> None:
     def program(lib: Any) -> Any:
         x = lib.tensor([1.0], requires_grad=True) * 1
         y = (cube if which == "input" else exp_by_result)(lib).apply(x)
@@ -288,7 +288,7 @@ def test_saved_tensors_that_changed_are_refused(which: str) -> None:
         program(engine)
 
 
-def test_a_second_pass_needs_the_graph_retained() -> None:
+def test_second_pass_requires_retain_graph() -> None:
     def program(lib: Any) -> Any:
         y = cube(lib).apply(lib.tensor([1.0], requires_grad=True))
         y.backward()
@@ -325,7 +325,7 @@ def test_once_differentiable() -> None:
 # -- the node ---------------------------------------------------------------------------------
 
 
-def test_the_node_is_like_ctx() -> None:
+def test_node_has_attributes_of_ctx() -> None:
     x = engine.tensor([2.0], requires_grad=True)
     y = several(engine).apply(x, 3, x)[0]
     assert (y.grad_fn.power, y.grad_fn.needs_input_grad) == (3, (True, False, True))
@@ -334,14 +334,14 @@ def test_the_node_is_like_ctx() -> None:
         y.grad_fn.missing  # noqa: B018
 
 
-def test_it_shows_in_graphs_by_its_class() -> None:
+def test_inspected_graph_shows_function_name() -> None:
     x = engine.tensor([2.0], requires_grad=True)
     graph = engine.inspect.autograd_graph(cube(engine).apply(x).sum())
     assert [node.op for node in graph.nodes] == ["sum", "Cube", "leaf"]
     assert graph.nodes[1].saved_bytes == 4
 
 
-def test_it_runs_on_the_meta_device() -> None:
+def test_function_on_meta_device() -> None:
     x = engine.zeros(2, 3, device="meta", requires_grad=True)
     y = cube(engine).apply(x)
     y.sum().backward()
@@ -349,7 +349,7 @@ def test_it_runs_on_the_meta_device() -> None:
 
 
 @pytest.mark.parametrize("make", [cube, exp_by_result])
-def test_it_holds_no_cycle(make: Any) -> None:
+def test_function_has_no_reference_cycle(make: Any) -> None:
     gc.disable()
     try:
         y = make(engine).apply(engine.ones(2, requires_grad=True))

@@ -1,4 +1,4 @@
-"""Jacobians, Hessians and products with them, as PyTorch computes them."""
+"""Jacobians, Hessians and their products with vectors, compared with PyTorch."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ TO_A_NUMBER = ["to a number", "of one of two", "product", "to a constant"]
 FUNCTIONS["product"] = (lambda lib, x, y: (x @ y).sum() * (y**3).sum() + (x**2).prod(), 2)
 
 
-def given(lib: Any, name: str) -> tuple[Callable[..., Any], Any]:
+def function_and_inputs(lib: Any, name: str) -> tuple[Callable[..., Any], Any]:
     function, count = FUNCTIONS[name]
     x, y = lib.tensor(X, dtype=lib.float64), lib.tensor(Y, dtype=lib.float64)
     return (lambda *args: function(lib, *args)), x if count == 1 else (x, y)
@@ -46,7 +46,7 @@ def weights(lib: Any, like: Any) -> Any:
 @pytest.mark.parametrize("of", ["jacobian", "vjp", "jvp"])
 def test_first_derivatives(of: str, name: str, strict: bool) -> None:
     def program(lib: Any) -> Any:
-        function, inputs = given(lib, name)
+        function, inputs = function_and_inputs(lib, name)
         derive = getattr(lib.autograd.functional, of)
         if of == "jacobian":
             return derive(function, inputs, strict=strict)
@@ -61,7 +61,7 @@ def test_first_derivatives(of: str, name: str, strict: bool) -> None:
 @pytest.mark.parametrize("of", ["hessian", "vhp", "hvp"])
 def test_second_derivatives(of: str, name: str, strict: bool) -> None:
     def program(lib: Any) -> Any:
-        function, inputs = given(lib, name)
+        function, inputs = function_and_inputs(lib, name)
         derive = getattr(lib.autograd.functional, of)
         if of == "hessian":
             return derive(function, inputs, strict=strict)
@@ -71,7 +71,7 @@ def test_second_derivatives(of: str, name: str, strict: bool) -> None:
 
 
 @pytest.mark.parametrize("of", ["jacobian", "vjp", "jvp", "hessian", "vhp", "hvp"])
-def test_results_that_can_be_differentiated(of: str) -> None:
+def test_create_graph(of: str) -> None:
     def program(lib: Any) -> Any:
         x = lib.tensor(Y, dtype=lib.float64, requires_grad=True)
         derive = getattr(lib.autograd.functional, of)
@@ -87,7 +87,7 @@ def test_results_that_can_be_differentiated(of: str) -> None:
 
 
 @pytest.mark.parametrize("of", ["jacobian", "vjp", "hessian", "vhp", "hvp"])
-def test_results_are_cut_off_otherwise(of: str) -> None:
+def test_results_are_detached_without_create_graph(of: str) -> None:
     x = engine.tensor(2.0, requires_grad=True)
     found = getattr(functional, of)(lambda x: x**3, x)
     assert not any(tensor.requires_grad for tensor in (found if isinstance(found, tuple) else (found,)))
@@ -95,9 +95,9 @@ def test_results_are_cut_off_otherwise(of: str) -> None:
 
 
 @pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::UserWarning")  # PyTorch's own
-def test_vectorize_and_strategies_change_nothing() -> None:
+def test_vectorize_and_strategies_have_no_effect() -> None:
     def program(lib: Any) -> Any:
-        function, inputs = given(lib, "of two to two")
+        function, inputs = function_and_inputs(lib, "of two to two")
         jacobian = lib.autograd.functional.jacobian
         return jacobian(function, inputs, vectorize=True), jacobian(
             function, inputs, vectorize=True, strategy="forward-mode"
@@ -106,15 +106,15 @@ def test_vectorize_and_strategies_change_nothing() -> None:
     assert_same(program)
 
 
-def test_no_elements() -> None:
+def test_empty_tensors() -> None:
     assert functional.jacobian(lambda x: x * 2, engine.ones(0)).shape == (0, 0)
     assert functional.hessian(lambda x: x.sum(), engine.ones(0)).shape == (0, 0)
 
 
-# -- what is refused --------------------------------------------------------------------------
+# -- errors -----------------------------------------------------------------------------------
 
 
-def test_refusals_say_what_to_do() -> None:
+def test_errors() -> None:
     x = engine.ones(2)
     with pytest.raises(AutogradError, match="v is required unless the function's result has one element"):
         functional.vjp(lambda x: x * 2, x)

@@ -1,4 +1,4 @@
-"""Nodes and their hooks, saved tensors and theirs, several gradients at once."""
+"""Autograd nodes, hooks, saved tensors and batched gradients."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def leaf(lib: Any, *values: float) -> Any:
 # -- nodes ------------------------------------------------------------------------------------
 
 
-def test_nodes_as_pytorch_shows_them() -> None:
+def test_node_attributes_equal_pytorch() -> None:
     def program(lib: Any) -> Any:
         x, y = leaf(lib, 1.0, 2.0), leaf(lib, 3.0, 4.0)
         z = ((x * y).exp() + 1).sum()
@@ -43,7 +43,7 @@ def test_nodes_as_pytorch_shows_them() -> None:
     assert_same(program)
 
 
-def test_saved_tensors_by_pytorchs_names() -> None:
+def test_saved_tensor_attributes() -> None:
     def program(lib: Any) -> Any:
         x, y = leaf(lib, 1.0, 2.0), leaf(lib, 3.0, 4.0)
         return (x * y).grad_fn._saved_self, (x * y).grad_fn._saved_other, x.exp().grad_fn._saved_result
@@ -53,7 +53,7 @@ def test_saved_tensors_by_pytorchs_names() -> None:
         (leaf(engine, 1.0) * 2).grad_fn._saved_self  # noqa: B018
 
 
-def test_hooks_of_nodes_tensors_and_leaves_in_order() -> None:
+def test_order_of_node_tensor_and_leaf_hooks() -> None:
     def program(lib: Any) -> Any:
         order: list[Any] = []
 
@@ -84,7 +84,7 @@ def test_hooks_of_nodes_tensors_and_leaves_in_order() -> None:
     assert_same(program)
 
 
-def test_retain_grad_follows_writes() -> None:
+def test_retain_grad_after_in_place_ops() -> None:
     def program(lib: Any) -> Any:
         x = leaf(lib, 1.0, 2.0)
         y, z = x * 2, x * 3
@@ -100,7 +100,7 @@ def test_retain_grad_follows_writes() -> None:
     assert_same(program)
 
 
-def test_a_leafs_hooks_run_as_soon_as_nothing_more_can_reach_it() -> None:
+def test_leaf_hooks_run_when_gradient_is_complete() -> None:
     def program(lib: Any) -> Any:
         order: list[str] = []
         first, second = leaf(lib, 1.0), leaf(lib, 2.0)
@@ -116,7 +116,7 @@ def test_a_leafs_hooks_run_as_soon_as_nothing_more_can_reach_it() -> None:
     assert set(assert_same(program)[:2]) == {"second", "second has it"}
 
 
-def test_a_gradient_that_is_added_to_waits_for_no_other() -> None:
+def test_accumulated_gradient_is_delivered_when_complete() -> None:
     x, y = leaf(engine, 1.0), leaf(engine, 1.0)
     seen: list[Any] = []
     x.grad = engine.ones(1)
@@ -126,7 +126,7 @@ def test_a_gradient_that_is_added_to_waits_for_no_other() -> None:
     assert seen == [4.0]
 
 
-def test_an_optimizer_step_within_the_pass() -> None:
+def test_optimizer_step_in_post_accumulate_hook() -> None:
     def program(lib: Any) -> Any:
         weights = [leaf(lib, 1.0), leaf(lib, 2.0), leaf(lib, 3.0)]
 
@@ -148,7 +148,7 @@ def test_an_optimizer_step_within_the_pass() -> None:
     assert_same(program)
 
 
-def test_what_cannot_have_hooks() -> None:
+def test_invalid_hooks_raise() -> None:
     x = leaf(engine, 1.0)
     with pytest.raises(AutogradError, match="only leaves accumulate gradients"):
         (x * 2).register_post_accumulate_grad_hook(print)
@@ -171,7 +171,7 @@ def test_handles_are_context_managers() -> None:
     assert seen == ["inside"]
 
 
-# -- grad and backward with PyTorch's further arguments ----------------------------------------
+# -- arguments of grad and backward ------------------------------------------------------------
 
 
 def test_arguments_of_grad() -> None:
@@ -204,7 +204,7 @@ def test_arguments_of_grad() -> None:
         lambda lib, x, y: lib.ones(1).backward(),
     ],
 )
-def test_what_grad_and_backward_refuse(attempt: Any) -> None:
+def test_errors_of_grad_and_backward(attempt: Any) -> None:
     def program(lib: Any) -> Any:
         x = leaf(lib, 1.0, 2.0)
         return attempt(lib, x, x * x)
@@ -212,7 +212,7 @@ def test_what_grad_and_backward_refuse(attempt: Any) -> None:
     assert assert_same(program) in ("RuntimeError", "ValueError")
 
 
-def test_several_roots_and_chosen_inputs() -> None:
+def test_several_roots_with_inputs() -> None:
     def program(lib: Any) -> Any:
         x, y = leaf(lib, 1.0, 2.0), leaf(lib, 3.0, 4.0)
         z = x * y
@@ -226,7 +226,7 @@ def test_several_roots_and_chosen_inputs() -> None:
     assert_same(program)
 
 
-def test_only_what_leads_to_the_inputs_is_computed() -> None:
+def test_only_nodes_leading_to_inputs_run() -> None:
     ran: list[str] = []
 
     class Tell(engine.autograd.Function):
@@ -245,7 +245,7 @@ def test_only_what_leads_to_the_inputs_is_computed() -> None:
     assert ran == ["y"]
 
 
-def test_gradient_edges_stand_for_tensors() -> None:
+def test_gradient_edges() -> None:
     def program(lib: Any) -> Any:
         x = leaf(lib, 1.0, 2.0)
         y = x * 3
@@ -261,7 +261,7 @@ def test_gradient_edges_stand_for_tensors() -> None:
 # -- saved tensors ----------------------------------------------------------------------------
 
 
-def test_hooks_on_saved_tensors() -> None:
+def test_saved_tensors_hooks() -> None:
     def program(lib: Any) -> Any:
         packed: list[Any] = []
         unpacked: list[Any] = []
@@ -285,7 +285,7 @@ def test_hooks_on_saved_tensors() -> None:
     assert_same(program)
 
 
-def test_hooks_are_asked_once_and_only_the_innermost() -> None:
+def test_only_innermost_saved_tensors_hooks_run_once() -> None:
     calls: list[str] = []
     x = leaf(engine, 1.0)
     hooks = graph.saved_tensors_hooks
@@ -297,7 +297,7 @@ def test_hooks_are_asked_once_and_only_the_innermost() -> None:
     assert calls == ["outer", "inner", "inner", "unpack", "unpack"]
 
 
-def test_packed_tensors_are_not_kept() -> None:
+def test_packed_tensors_are_freed() -> None:
     with graph.saved_tensors_hooks(lambda t: t.shape, lambda shape: engine.full(shape, 2.0)):
         middle = leaf(engine, 1.0) * 2
         total = (middle * middle).sum()
@@ -311,7 +311,7 @@ def test_packed_tensors_are_not_kept() -> None:
     total.backward()
 
 
-def test_wrong_hooks_on_saved_tensors() -> None:
+def test_invalid_saved_tensors_hooks_raise() -> None:
     x = leaf(engine, 1.0, 2.0)
     with graph.saved_tensors_hooks(lambda t: t, lambda t: 3):
         y = x.exp()
@@ -328,7 +328,7 @@ def test_wrong_hooks_on_saved_tensors() -> None:
         x.exp()
 
 
-def test_saving_on_the_cpu() -> None:
+def test_save_on_cpu() -> None:
     x = leaf(engine, 1.0, 2.0)
     with graph.save_on_cpu(pin_memory=True):
         y = (x * x).sum()
@@ -337,7 +337,7 @@ def test_saving_on_the_cpu() -> None:
     assert x.grad.tolist() == [2.0, 4.0]
 
 
-def test_hooks_on_one_saved_tensor() -> None:
+def test_register_hooks_on_saved_tensor() -> None:
     def program(lib: Any) -> Any:
         seen: list[Any] = []
         x, y = leaf(lib, 1.0, 2.0), leaf(lib, 3.0, 4.0)
@@ -357,7 +357,7 @@ def test_hooks_on_one_saved_tensor() -> None:
         node._raw_saved_self.register_hooks(lambda t: t, lambda t: t)
 
 
-def test_saved_tensors_that_may_be_written_to() -> None:
+def test_allow_mutation_on_saved_tensors() -> None:
     def program(lib: Any) -> Any:
         x = leaf(lib, 1.0, 2.0)
         y = x * 2
@@ -386,7 +386,7 @@ def test_increment_version() -> None:
 
 
 @pytest.mark.parametrize("mode", ["all", "any"])
-def test_hooks_on_several_gradients(mode: str) -> None:
+def test_register_multi_grad_hook(mode: str) -> None:
     def program(lib: Any) -> Any:
         seen: list[Any] = []
         x, y, z = leaf(lib, 1.0), leaf(lib, 2.0), leaf(lib, 3.0)
@@ -409,7 +409,7 @@ def test_hooks_on_several_gradients(mode: str) -> None:
 
 
 @pytest.mark.parametrize("build", [lambda b: 2 * b, lambda b: 1 + b, lambda b: 1 + 3 * b, lambda b: 3.0 * (2 + b)])
-def test_a_number_before_a_tensor_comes_second_in_the_graph(build: Any) -> None:
+def test_number_operand_comes_second_in_graph(build: Any) -> None:
     def path(lib: Any) -> list[str]:
         node, names = build(lib.ones(2, requires_grad=True).sin()).grad_fn, []
         while node.next_functions:

@@ -1,4 +1,4 @@
-"""inference_mode by PyTorch's rules."""
+"""inference_mode, compared with PyTorch."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tests.engine.autograd.both import assert_same
 
 
 def made(lib: Any) -> tuple[Any, Any, Any]:
-    """A leaf, and inside of inference mode a tensor and a view of the leaf."""
+    """A leaf, and a new tensor and a view of the leaf from inference mode."""
     z = lib.ones(2, requires_grad=True)
     with lib.inference_mode():
         return z, lib.ones(2) * 2, z.view(2)
@@ -38,7 +38,7 @@ def off_again(lib: Any) -> Any:
 
 
 @pytest.mark.parametrize("name", INSIDE)
-def test_inside(name: str) -> None:
+def test_operations_inside_inference_mode(name: str) -> None:
     def program(lib: Any) -> Any:
         z = lib.ones(2, requires_grad=True)
         with lib.inference_mode():
@@ -68,11 +68,11 @@ AFTER: dict[str, Callable[[Any, Any, Any, Any], Any]] = {
 
 
 @pytest.mark.parametrize("name", AFTER)
-def test_afterwards(name: str) -> None:
+def test_inference_tensors_outside_inference_mode(name: str) -> None:
     assert_same(lambda lib: AFTER[name](lib, *made(lib)))
 
 
-def test_as_decorator() -> None:
+def test_inference_mode_as_decorator() -> None:
     def program(lib: Any) -> Any:
         @lib.inference_mode()
         def called() -> Any:
@@ -87,7 +87,7 @@ def test_as_decorator() -> None:
     assert_same(program)
 
 
-def test_refusals_say_what_to_do() -> None:
+def test_errors() -> None:
     z, i, _ = made(engine)
     with pytest.raises(AutogradError, match=r"cannot be saved for backward: 2 float32 .*clone\(\)"):
         z * i
@@ -95,13 +95,13 @@ def test_refusals_say_what_to_do() -> None:
         i.add_(1)
 
 
-def test_traces_see_through_it() -> None:
+def test_tracing_inside_inference_mode() -> None:
     with engine.inspect.trace() as seen, engine.inference_mode():
         engine.ones(2) * 2
     assert [call.op for call in seen.calls] == ["mul"]
 
 
-def test_a_trained_module_in_inference_mode() -> None:
+def test_trained_module_in_inference_mode() -> None:
     model = engine.nn.Sequential(engine.nn.Linear(3, 4), engine.nn.BatchNorm1d(4), engine.nn.Linear(4, 1))
     x = engine.ones(5, 3)
     model(x).sum().backward()

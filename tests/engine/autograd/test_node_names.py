@@ -1,4 +1,4 @@
-"""Graph nodes have PyTorch's names, so that what a tutorial prints is what is printed here."""
+"""Autograd nodes have PyTorch's names."""
 
 from __future__ import annotations
 
@@ -134,7 +134,7 @@ x.narrow(0,0,1)
 
 @pytest.mark.filterwarnings("ignore::UserWarning")
 @pytest.mark.parametrize("text", EXPRESSIONS.strip().split("\n"))
-def test_names(text: str) -> None:
+def test_node_names_equal_pytorch(text: str) -> None:
     torch = pytest.importorskip("torch")
     found: list[str] = []
     for lib in (engine, torch):
@@ -144,6 +144,6 @@ def test_names(text: str) -> None:
     assert found[0] == found[1]
 
 
-def test_an_op_without_a_pytorch_equivalent_keeps_its_name() -> None:
+def test_op_without_pytorch_equivalent_keeps_its_name() -> None:
     x = engine.ones(2, requires_grad=True)
     assert repr(engine.special.bessel_j0(x)).endswith("grad_fn=<BesselJ0Backward0>)")

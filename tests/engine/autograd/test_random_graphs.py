@@ -1,4 +1,4 @@
-"""Random graphs of ops, hand-written gradients, checkpoints and hooks give PyTorch's gradients, twice over."""
+"""Random graphs of ops, custom functions, checkpoints and hooks: first and second gradients equal PyTorch's."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ STEPS = st.builds(
 
 
 def function(lib: Any) -> Any:
-    """The identity and the sine, with gradients by hand."""
+    """Identity and sine as custom functions."""
 
     class Wave(lib.autograd.Function):
         @staticmethod
@@ -112,14 +112,14 @@ def run(lib: Any, program: list[Step], checkpoint: Any) -> list[Any]:
 @pytest.mark.filterwarnings("ignore::UserWarning")  # PyTorch's
 @settings(max_examples=150)
 @given(st.lists(STEPS, min_size=1, max_size=10))
-def test_gradients_equal_pytorchs(program: list[Step]) -> None:
+def test_gradients_equal_pytorch(program: list[Step]) -> None:
     pytest.importorskip("torch")
     import torch  # noqa: PLC0415  (after the skip)
     from torch.utils.checkpoint import checkpoint  # noqa: PLC0415
 
-    ours, theirs = run(engine, program, engine.utils.checkpoint.checkpoint), run(torch, program, checkpoint)
-    assert len(ours) == len(theirs)
-    for a, b in zip(ours, theirs, strict=True):
+    actual, expected = run(engine, program, engine.utils.checkpoint.checkpoint), run(torch, program, checkpoint)
+    assert len(actual) == len(expected)
+    for a, b in zip(actual, expected, strict=True):
         assert (a is None) == (b is None)
         if a is not None:
             np.testing.assert_allclose(a.detach().numpy(), b.detach().numpy(), rtol=1e-8, atol=1e-10)
@@ -127,8 +127,8 @@ def test_gradients_equal_pytorchs(program: list[Step]) -> None:
 
 @settings(max_examples=100)
 @given(st.lists(STEPS, min_size=1, max_size=10))
-def test_ways_to_the_same_gradient(program: list[Step]) -> None:
-    """What is around an op changes nothing but memory: checkpoints, packing, anomaly mode, recording."""
+def test_different_backward_calls_give_equal_gradients(program: list[Step]) -> None:
+    """Checkpoints, saved tensor hooks, anomaly mode and tracing do not change gradients."""
     plain = [step._replace(around="plain") if step.around == "packed" else step for step in program]
 
     def at_once(function: Any, *args: Any, use_reentrant: bool) -> Any:

@@ -13,7 +13,7 @@ import pytest
 import engine
 from engine import nn
 from tests.engine.nn import test_layers, test_losses, test_sequence_layers
-from tests.engine.ops.reference import dtype_of, floats_of, leaves, mapped, numbers, to_engine, to_torch
+from tests.engine.ops.reference import dtype_of, float_tensors, leaves, map_nested, numbers, to_engine, to_torch
 
 torch = pytest.importorskip("torch")
 
@@ -68,7 +68,7 @@ def outcome(library: Any, layer: Any, args: Any, kwargs: Any) -> tuple[list[Any]
     """Results, what has gradients, and these."""
     results = [x for x in leaves(layer(*args, **kwargs)) if x is not None]
     tracked = [x for x in results if x.requires_grad]
-    inputs = [*floats_of(args), *(p for p in layer.parameters() if p.requires_grad)]
+    inputs = [*float_tensors(args), *(p for p in layer.parameters() if p.requires_grad)]
     if not tracked:
         return results, [], []
     weights = [np.cos(np.arange(x.numel())).reshape(tuple(x.shape)) for x in tracked]
@@ -105,7 +105,7 @@ def compare(case: Any, variant: str, build: Any, args: list[Any], kwargs: Any, t
         item = change(item) if isinstance(item, np.ndarray) else item
         return item.astype(dtype) if isinstance(item, np.ndarray) and item.dtype.kind == "f" else item
 
-    args, kwargs = mapped(changed, (args, kwargs))
+    args, kwargs = map_nested(changed, (args, kwargs))
     mine, other = (build(library, changed).to(getattr(library, name)) for library in (engine, torch))
     other.load_state_dict({key: to_torch(torch, tensor.numpy()) for key, tensor in mine.state_dict().items()})
     targs = [to_torch(torch, arg, requires_grad=tracked or not place) for place, arg in enumerate(args)]
@@ -115,7 +115,7 @@ def compare(case: Any, variant: str, build: Any, args: list[Any], kwargs: Any, t
         return
     given = [to_engine(arg, requires_grad=tracked or not place) for place, arg in enumerate(args)]
     if variant == "a view":
-        given = mapped(lambda x: view(x) if isinstance(x, engine.Tensor) and x.ndim else x, given)
+        given = map_nested(lambda x: view(x) if isinstance(x, engine.Tensor) and x.ndim else x, given)
     found, _, our_slopes = outcome(engine, mine, given, to_engine(kwargs))
     rounding = max(ROUNDING[name], 1e-6 if getattr(case, "coarse", False) else 0.0)
     for ours, theirs in zip(found, results, strict=True):
@@ -194,7 +194,7 @@ def test_losses_in_variants(case: Any, reduction: str, variant: str) -> None:
 
     def build(library: Any, changed: Any) -> Any:
         convert = to_engine if library is engine else lambda value: to_torch(torch, value)
-        whole = mapped(lambda a: a.astype(changed(a[:0]).dtype) if isinstance(a, np.ndarray) else a, arguments)
+        whole = map_nested(lambda a: a.astype(changed(a[:0]).dtype) if isinstance(a, np.ndarray) else a, arguments)
         return getattr(library.nn, case.name)(**convert(whole), reduction=reduction)
 
     compare(case, variant, build, given, {}, tracked=False)

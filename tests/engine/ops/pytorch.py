@@ -1,4 +1,4 @@
-"""Which ops are compared with PyTorch, and how it is called."""
+"""Ops that are compared with PyTorch, and how PyTorch is called."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from tests.engine.ops.reference import APART, Record, counterpart
 
 torch = pytest.importorskip("torch")
 
-OFFERED = [record for record in reference.records() if reference.offered(record)]
-COMPARED = [record for record in OFFERED if record.name not in APART]
-RANDOM = [record for record in OFFERED if isinstance(record, Op) and record.random]
+PUBLIC = [record for record in reference.records() if reference.is_public(record)]
+COMPARED = [record for record in PUBLIC if record.name not in APART]
+RANDOM = [record for record in PUBLIC if isinstance(record, Op) and record.random]
 SIGNS = {"linalg_qr", "linalg_svd", "qr", "svd"}
 """Decompositions whose vectors may point either way: test_linalg compares what does not depend on it."""
 COMPARED = [record for record in COMPARED if record not in RANDOM and record.name not in SIGNS]
@@ -48,18 +48,18 @@ SPECIAL_OTHERWISE: dict[str, str] = {
 """Ops that treat NaN and infinities on purpose as PyTorch does not."""
 
 MEMORY_OTHERWISE = {"as_strided", "view", "view_as"}
-"""Ops that ask for steps in memory."""
+"""Ops with strides as arguments."""
 
 
-def theirs(record: Record, args: Any, kwargs: Any) -> Any:
-    """PyTorch's result; None where it refuses the arguments, which then need not be compared."""
+def call_pytorch(record: Record, args: Any, kwargs: Any) -> Any:
+    """PyTorch's result, or None if it rejects the arguments, which are then not compared."""
     function: Any = counterpart(torch, record.name)
     without = {name: value for name, value in kwargs.items() if not (name == "dim" and value is None)}
-    for given in (kwargs, without) if len(without) < len(kwargs) else (kwargs,):
+    for keywords in (kwargs, without) if len(without) < len(kwargs) else (kwargs,):
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
-                return function(*args, **given)
+                return function(*args, **keywords)
         except (RuntimeError, TypeError, IndexError, ValueError, NotImplementedError):
-            pass  # some functions take no None for a dimension, but may go without
+            pass  # some functions do not accept None for a dimension but have a default
     return None

@@ -1,4 +1,4 @@
-"""PyTorch's function of the same name, and how a call and its results are compared with it."""
+"""PyTorch's function of an op, and comparison of calls and results."""
 
 from __future__ import annotations
 
@@ -43,21 +43,21 @@ TOLERANCES = {
 
 
 def records() -> list[Record]:
-    """Every op and composite, except those of the dispatcher."""
+    """Every op and composite except internal ones."""
     return [record for record in (*REGISTRY.values(), *COMPOSITES.values()) if record.name not in INTERNAL]
 
 
-def offered(record: Record) -> bool:
-    """Whether users can call it by its name."""
+def is_public(record: Record) -> bool:
+    """Whether the op is public."""
     return record.public or record.method
 
 
 def counterpart(torch: Any, name: str) -> Callable[..., Any] | None:
-    """What PyTorch calls `name`, as a function or as a method."""
+    """PyTorch's function or method `name`."""
     path = ELSEWHERE.get(name, name)
     functional = torch.nn.functional
-    for place in (torch, torch.Tensor, functional, torch.special, torch.linalg):
-        found: Any = place
+    for namespace in (torch, torch.Tensor, functional, torch.special, torch.linalg):
+        found: Any = namespace
         for part in path.split("."):
             found = getattr(found, part, None)
         if callable(found):
@@ -68,15 +68,15 @@ def counterpart(torch: Any, name: str) -> Callable[..., Any] | None:
 # -- arguments --------------------------------------------------------------------------------
 
 
-def mapped(function: Callable[[Any], Any], value: Any) -> Any:
-    """`value` with `function` applied to what is in its lists, tuples and dicts."""
+def map_nested(function: Callable[[Any], Any], value: Any) -> Any:
+    """`value` with `function` applied to the elements of nested lists, tuples and dicts."""
     if type(value) in (list, tuple):
-        return type(value)(mapped(function, item) for item in value)
-    return {key: mapped(function, item) for key, item in value.items()} if type(value) is dict else function(value)
+        return type(value)(map_nested(function, item) for item in value)
+    return {key: map_nested(function, item) for key, item in value.items()} if type(value) is dict else function(value)
 
 
 def leaves(value: Any) -> Iterator[Any]:
-    """What is in the lists, tuples and dicts of `value`; named tuples are read as tuples."""
+    """Elements of nested lists, tuples and dicts. Named tuples count as tuples."""
     if isinstance(value, (list, tuple)) and not hasattr(value, "numel"):
         for item in value:
             yield from leaves(item)
@@ -93,7 +93,7 @@ def to_engine(value: Any, requires_grad: bool = False, device: str = "cpu") -> A
         tensor = engine.tensor(item, device=device)
         return tensor.requires_grad_() if requires_grad and tensor.is_floating_point() else tensor
 
-    return mapped(convert, value)
+    return map_nested(convert, value)
 
 
 def to_torch(torch: Any, value: Any, requires_grad: bool = False) -> Any:
@@ -108,19 +108,22 @@ def to_torch(torch: Any, value: Any, requires_grad: bool = False) -> Any:
             tensor = torch.tensor(item)
         return tensor.requires_grad_() if requires_grad and tensor.is_floating_point() else tensor
 
-    return mapped(convert, value)
+    return map_nested(convert, value)
 
 
-def floats_of(value: Any) -> list[Any]:
-    """The tensors among the arguments that a gradient can be asked for."""
+def float_tensors(value: Any) -> list[Any]:
+    """Floating-point tensors among the arguments."""
     return [item for item in leaves(value) if getattr(item, "requires_grad", False)]
 
 
 # -- gradients --------------------------------------------------------------------------------
 
 
-def weighed(library: Any, result: Any) -> Any:
-    """A scalar that weighs every element differently, so that no error cancels; None if nothing has a gradient."""
+def weighted_sum(library: Any, result: Any) -> Any:
+    """A scalar that weights every element differently, so that errors do not cancel.
+
+    None if no result has a gradient.
+    """
     total = None
     for out in leaves(result):
         if getattr(out, "requires_grad", False):
@@ -131,7 +134,7 @@ def weighed(library: Any, result: Any) -> Any:
 
 
 def gradients(library: Any, value: Any, inputs: list[Any], create: bool) -> list[Any]:
-    """Of `value` for `inputs`; zeros where there is none."""
+    """Gradients of `value` with respect to `inputs`; zeros for unused inputs."""
     return [
         x * 0 if found is None else found
         for x, found in zip(
@@ -144,7 +147,7 @@ def gradients(library: Any, value: Any, inputs: list[Any], create: bool) -> list
 
 
 def numbers(tensor: Any) -> Any:
-    """The numbers of an engine's or PyTorch's tensor in NumPy; halves in single precision."""
+    """A tensor of either library as a NumPy array, half precision as float32."""
     tensor = tensor.detach()
     if isinstance(tensor, Tensor):
         array = tensor.numpy()
@@ -156,20 +159,20 @@ def dtype_of(tensor: Any) -> str:
     return tensor.dtype.name if isinstance(tensor.dtype, DType) else str(tensor.dtype).removeprefix("torch.")
 
 
-def assert_same(ours: Any, theirs: Any, what: object) -> None:
-    """Compares results: numbers, shapes, dtypes, how many, and their names."""
-    if hasattr(theirs, "numel") and hasattr(theirs, "dtype"):
-        assert isinstance(ours, Tensor), what
-        assert dtype_of(ours) == dtype_of(theirs), what
-        assert tuple(ours.shape) == tuple(theirs.shape), what
-        close = TOLERANCES.get(dtype_of(theirs), {"rtol": 0.0, "atol": 0.0})
-        np.testing.assert_allclose(numbers(ours), numbers(theirs), **close, err_msg=str(what))
-    elif isinstance(theirs, (list, tuple)):
-        assert len(ours) == len(theirs), what
-        for name in getattr(type(theirs), "__match_args__", ()):
-            assert_same(getattr(ours, name), getattr(theirs, name), (what, name))
-        for one, other in zip(ours, theirs, strict=True):
+def assert_same(actual: Any, expected: Any, what: object) -> None:
+    """Assert equal results: values, shapes, dtypes, number of results and field names."""
+    if hasattr(expected, "numel") and hasattr(expected, "dtype"):
+        assert isinstance(actual, Tensor), what
+        assert dtype_of(actual) == dtype_of(expected), what
+        assert tuple(actual.shape) == tuple(expected.shape), what
+        close = TOLERANCES.get(dtype_of(expected), {"rtol": 0.0, "atol": 0.0})
+        np.testing.assert_allclose(numbers(actual), numbers(expected), **close, err_msg=str(what))
+    elif isinstance(expected, (list, tuple)):
+        assert len(actual) == len(expected), what
+        for name in getattr(type(expected), "__match_args__", ()):
+            assert_same(getattr(actual, name), getattr(expected, name), (what, name))
+        for one, other in zip(actual, expected, strict=True):
             assert_same(one, other, what)
     else:
-        assert type(ours) is type(theirs) or str(type(theirs)).startswith("<class 'torch"), what
-        assert str(ours).rpartition(".")[2] == str(theirs).rpartition(".")[2], what
+        assert type(actual) is type(expected) or str(type(expected)).startswith("<class 'torch"), what
+        assert str(actual).rpartition(".")[2] == str(expected).rpartition(".")[2], what

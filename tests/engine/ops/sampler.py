@@ -1,4 +1,4 @@
-"""Arguments for testing each op: samples of its record, or defaults of its kind."""
+"""Test arguments of each op: samples of its record, or defaults for its kind."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _BROADCAST = (((3, 4), (3, 4)), ((3, 4), (4,)), ((3, 1), (1, 4)), ((), (3,)), ((
 
 
 class Sampler:
-    """Seeded NumPy arrays; what the records' `sample` functions draw from."""
+    """Seeded generator of NumPy arrays for the `sample` functions of records."""
 
     def __init__(self, seed: int = 0, dtype: Any = np.float64, domain: tuple[float, float] | None = None) -> None:
         self.random = np.random.default_rng(seed)
@@ -35,11 +35,11 @@ class Sampler:
         return np.asarray(self.random.uniform(low, high, shape)).astype(self.dtype)
 
     def distinct(self, *shape: int) -> Any:
-        """No two elements closer than 0.1, so that a finite difference changes no order."""
+        """Array with elements at least 0.1 apart, so that finite differences do not change their order."""
         return np.asarray(self.random.permutation(math.prod(shape)).reshape(shape) * 0.1).astype(self.dtype)
 
     def repeated(self, *shape: int) -> Any:
-        """Few different numbers: what is equal, and in which order equals come, matters."""
+        """Array with few different numbers, for the order of equal elements."""
         return np.asarray(self.random.integers(-2, 3, shape)).astype(self.dtype)
 
     def integers(self, high: int, *shape: int) -> Any:
@@ -51,10 +51,10 @@ class Sampler:
     def permutation(self, n: int) -> Any:
         return self.random.permutation(n)
 
-    # -- what functions of a kind are called with
+    # -- default calls by kind
 
     def unary(self, low: float | None = None, high: float = 0.0) -> list[Call]:
-        """One tensor: with dimensions and without, empty, and not in order of memory; between `low` and `high`."""
+        """Calls with one tensor between `low` and `high`: of several shapes, 0-d, empty and non-contiguous."""
 
         def draw(*shape: int) -> Any:
             return self.normal(*shape) if low is None else self.uniform(low, high, *shape)
@@ -62,12 +62,12 @@ class Sampler:
         return [((draw(*shape),), {}) for shape in ((3, 4), (), (0, 2), (2, 1, 3))] + [((draw(4, 3).T,), {})]
 
     def binary(self, inputs: int = 2, numbers: bool = True) -> list[Call]:
-        """Tensors whose shapes broadcast, and numbers for all except the first."""
+        """Calls with tensors that broadcast, and with numbers for all inputs except the first."""
         pairs = [(tuple(self.normal(*shapes[i % 2]) for i in range(inputs)), {}) for shapes in _BROADCAST]
         return [*pairs, ((self.normal(3, 2), *(2.0 for _ in range(inputs - 1))), {})] if numbers else pairs
 
     def reduced(self, several: bool = True) -> list[Call]:
-        """One tensor to reduce over everything, one dimension, or several."""
+        """Calls that reduce one tensor over all, one or several dimensions."""
         dims: list[Any] = [None, 0, -1, *([(0, 2)] if several else [])]
         return [((self.distinct(3, 4, 2) + self.dtype(0.5),), {"dim": dim, "keepdim": keep}) for dim in dims
                 for keep in (False, True)]  # fmt: skip
@@ -125,11 +125,11 @@ OPTIONS: dict[str, Callable[[Sampler], list[Any]]] = {
     "topk": lambda s: [(s.distinct(3, 5), 5, {"largest": False})],
     "unique": lambda s: [(s.repeated(9), {"return_counts": True, "return_inverse": True})],
 }  # fmt: skip
-"""Further calls: with each option that the samples of the record leave at its default."""
+"""Additional calls for options that the samples of the record leave at their defaults."""
 
 
 def samples(record: Op | Composite, dtype: Any = np.float64) -> list[Call]:
-    """What to call the record's function with, in PyTorch's order of arguments."""
+    """Sample calls (args, kwargs) of a record's function, in PyTorch's argument order."""
     found = _declared(record, dtype)
     if record.name in OPTIONS and not (isinstance(record, Op) and record.name in COMPOSITES):
         found += [(tuple(args), kwargs) for *args, kwargs in OPTIONS[record.name](Sampler(dtype=dtype))]

@@ -1,4 +1,4 @@
-"""How exact functions are that NumPy does not have, and what they do at the ends of floating point."""
+"""Accuracy of functions that NumPy does not have, and their values at the limits of floating point."""
 
 from __future__ import annotations
 
@@ -16,30 +16,30 @@ EXTREMES = [-math.inf, -1e4, -800.0, -750.0, -100.0, -89.0, -50.0, -20.0, -1.0, 
 
 
 @pytest.mark.parametrize(("dtype", "limit"), [(np.float64, 4.5), (np.float32, 8), (np.float16, 0.51)])
-def test_erf_in_units_of_the_last_place(dtype: Any, limit: float) -> None:
+def test_erf_within_ulps(dtype: Any, limit: float) -> None:
     small = np.logspace(-30, 0.8, 5001)
     x = np.concatenate([np.linspace(-7, 7, 20001), small, -small]).astype(dtype)
     want = np.array([math.erf(value) for value in x.astype(float)])
-    found = engine.tensor(x).erf().numpy()
-    assert found.dtype == dtype
+    actual = engine.tensor(x).erf().numpy()
+    assert actual.dtype == dtype
     unit = np.spacing(np.abs(want).astype(dtype)).astype(float)
-    assert np.max(np.abs(found.astype(float) - want) / unit) <= limit
+    assert np.max(np.abs(actual.astype(float) - want) / unit) <= limit
 
 
-def test_erf_of_what_is_special() -> None:
+def test_erf_of_special_values() -> None:
     x = engine.tensor([0.0, -0.0, math.inf, -math.inf, math.nan, 5e-324, -40.0], dtype=engine.float64)
-    found = x.erf().numpy()
-    np.testing.assert_array_equal(found[[0, 1, 2, 3, 6]], [0.0, -0.0, 1.0, -1.0, -1.0])
-    assert np.signbit(found[1])
-    assert math.isnan(found[4])
-    assert 0 < found[5] <= 1e-323
+    actual = x.erf().numpy()
+    np.testing.assert_array_equal(actual[[0, 1, 2, 3, 6]], [0.0, -0.0, 1.0, -1.0, -1.0])
+    assert np.signbit(actual[1])
+    assert math.isnan(actual[4])
+    assert 0 < actual[5] <= 1e-323
 
 
 @pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
 @pytest.mark.parametrize(
     "name", ["sigmoid", "softplus", "tanh", "exp", "expm1", "log1p", "softmax", "log_softmax", "logsumexp"]
 )
-def test_extremes_as_in_pytorch(name: str, dtype: str) -> None:
+def test_extreme_values_equal_pytorch(name: str, dtype: str) -> None:
     torch = pytest.importorskip("torch")
     rtol = {"float16": 3e-3, "float32": 3e-6, "float64": 1e-12}[dtype]
     tiny = float(np.finfo(dtype).tiny)
@@ -55,44 +55,44 @@ def test_extremes_as_in_pytorch(name: str, dtype: str) -> None:
         numbers = np.array(EXTREMES).astype(dtype)
     numbers = numbers[np.isfinite(numbers) | ~np.isfinite(EXTREMES)]
     x, tx = engine.tensor(numbers, requires_grad=True), torch.tensor(numbers, requires_grad=True)
-    found, wanted = call(engine, F, x), call(torch, torch.nn.functional, tx)
-    np.testing.assert_allclose(found.detach().numpy(), wanted.detach().numpy(), rtol=rtol, atol=tiny)
-    found.sum().backward()
-    wanted.sum().backward()
+    actual, expected = call(engine, F, x), call(torch, torch.nn.functional, tx)
+    np.testing.assert_allclose(actual.detach().numpy(), expected.detach().numpy(), rtol=rtol, atol=tiny)
+    actual.sum().backward()
+    expected.sum().backward()
     assert x.grad is not None
-    # A sum over a softmax has a gradient of rounding errors alone.
+    # The exact gradient of the sum of a softmax is 0.
     atol = 2 * float(np.finfo(dtype).eps) if "softmax" in name else tiny
     np.testing.assert_allclose(x.grad.numpy(), tx.grad.numpy(), rtol=30 * rtol, atol=atol)
 
 
-def test_sums_of_many_small_numbers_stay_exact() -> None:
-    """Pairwise summation: the error grows with the logarithm of the count, not with the count."""
+def test_sums_of_many_small_numbers() -> None:
+    """Pairwise summation: the error grows with the logarithm of the count."""
     x = engine.full((1 << 20,), 0.1)
     assert x.sum().item() == pytest.approx(0.1 * (1 << 20), rel=1e-6)
     assert x.mean().item() == pytest.approx(0.1, rel=1e-6)
 
 
-def test_the_variance_of_large_numbers_does_not_cancel() -> None:
+def test_variance_of_large_numbers() -> None:
     x = engine.tensor([1e8, 1e8 + 2, 1e8 + 4], dtype=engine.float64)
     assert x.var().item() == 4.0
 
 
-def within(found: Any, want: Any, limit: float) -> None:
-    """Errors stay below `limit`, relative to the larger of 1 and the number."""
-    np.testing.assert_array_less(np.abs(found - want) / np.maximum(np.abs(want), 1), limit)
+def within(actual: Any, want: Any, limit: float) -> None:
+    """Assert that errors stay below `limit`, relative to max(1, |value|)."""
+    np.testing.assert_array_less(np.abs(actual - want) / np.maximum(np.abs(want), 1), limit)
 
 
 def of(name: str, x: Any, *args: Any) -> Any:
     return getattr(engine.tensor(x), name)(*args).numpy()
 
 
-def test_the_logarithm_of_gamma_within_1e_13() -> None:
+def test_lgamma_within_1e_13() -> None:
     x = np.concatenate([np.linspace(1e-3, 30, 3001), np.logspace(1.5, 15, 100), -np.linspace(0.01, 20.003, 1001)])
     within(of("lgamma", x), [math.lgamma(value) for value in x], 1e-13)
 
 
-def test_digamma_and_its_derivatives_within_1e_13() -> None:
-    """By what is known: ψ(1) = −γ, ψ(½) = −γ − 2 ln 2, ψ⁽ⁿ⁾(1) = (−1)ⁿ⁺¹ n! ζ(n + 1), recurrence, reflection."""
+def test_polygamma_within_1e_13() -> None:
+    """Known identities: ψ(1) = −γ, ψ(½) = −γ − 2 ln 2, ψ⁽ⁿ⁾(1) = (−1)ⁿ⁺¹ n! ζ(n + 1), recurrence, reflection."""
     euler = 0.57721566490153286
     within(of("digamma", np.array([1.0, 0.5])), [-euler, -euler - 2 * math.log(2)], 1e-15)
     within(of("polygamma", np.array([1.0, 0.5]), 1), [math.pi**2 / 6, math.pi**2 / 2], 1e-14)
@@ -104,15 +104,15 @@ def test_digamma_and_its_derivatives_within_1e_13() -> None:
     within(of("digamma", 1 - x[:100]) - of("digamma", x[:100]), math.pi / np.tan(math.pi * x[:100]), 1e-13)
 
 
-def test_the_complementary_error_function_keeps_its_relative_error_in_the_tail() -> None:
+def test_erfc_relative_error_in_tail() -> None:
     x = np.linspace(-3, 26, 3001)
     np.testing.assert_allclose(of("erfc", x), [math.erfc(value) for value in x], rtol=1e-13)
 
 
-def test_the_inverse_error_function_within_1e_15() -> None:
+def test_erfinv_within_1e_15() -> None:
     x = np.concatenate([np.linspace(-5.5, 5.5, 2001), np.logspace(-20, 0, 200)])
     y = np.array([math.erf(value) for value in x])
-    # What rounding y to double precision alone does to x, near ±1.
+    # Error of x caused by rounding y to double precision, near ±1.
     slope = np.spacing(np.abs(y)) * math.sqrt(math.pi) / 2 * np.exp(x * x)
     assert np.all(np.abs(of("erfinv", y) - x) <= 2e-15 * np.maximum(np.abs(x), 1e-300) + 2 * slope)
 

@@ -1,4 +1,4 @@
-"""Every op and composite gives PyTorch's values and dtypes in every variant of its samples; so do its other forms."""
+"""Values and dtypes of every op and composite, and of their methods and operators, equal PyTorch's."""
 
 from __future__ import annotations
 
@@ -13,22 +13,22 @@ from tests.engine.ops.pytorch import (
     COMPARED,
     DTYPES_OTHERWISE,
     MEMORY_OTHERWISE,
-    OFFERED,
+    PUBLIC,
     RANDOM,
     SPECIAL_OTHERWISE,
-    theirs,
+    call_pytorch,
 )
 from tests.engine.ops.reference import (
     APART,
     Record,
     assert_same,
     counterpart,
-    floats_of,
+    float_tensors,
     gradients,
     leaves,
     to_engine,
     to_torch,
-    weighed,
+    weighted_sum,
 )
 from tests.engine.ops.sampler import Call, samples
 
@@ -38,8 +38,8 @@ each = pytest.mark.parametrize("record", COMPARED, ids=lambda record: record.nam
 
 
 def compare(record: Record, call: Call, what: str) -> bool:
-    """Compares values and dtypes; whether PyTorch took the arguments at all."""
-    want = theirs(record, *to_torch(torch, call))
+    """Assert equal values and dtypes. Returns whether PyTorch accepts the arguments."""
+    want = call_pytorch(record, *to_torch(torch, call))
     if want is None:
         return False
     args, kwargs = to_engine(call)
@@ -47,8 +47,8 @@ def compare(record: Record, call: Call, what: str) -> bool:
     return True
 
 
-@pytest.mark.parametrize("record", OFFERED, ids=lambda record: record.name)
-def test_every_name_is_pytorchs_or_is_listed(record: Record) -> None:
+@pytest.mark.parametrize("record", PUBLIC, ids=lambda record: record.name)
+def test_every_op_exists_in_pytorch_or_is_listed(record: Record) -> None:
     if record not in RANDOM:
         for name in (record.name, *record.aliases):
             assert (counterpart(torch, name) is None) is (name in APART), name
@@ -83,25 +83,25 @@ def test_other_sizes(record: Record) -> None:
         return
     for call in samples(record):
         for name, change in variants.SIZES.items():
-            compare(record, variants.of_arrays(change, call), name)
+            compare(record, variants.change_arrays(change, call), name)
 
 
 @each
-def test_special_numbers(record: Record) -> None:
+def test_special_values(record: Record) -> None:
     if record.name in SPECIAL_OTHERWISE:
         return
     for call in samples(record):
-        compare(record, variants.of_floats(variants.special, call), "special numbers")
+        compare(record, variants.change_floats(variants.special, call), "special numbers")
 
 
 @each
-def test_orders_in_memory(record: Record) -> None:
+def test_memory_layouts(record: Record) -> None:
     if record.name in MEMORY_OTHERWISE:
         return
     for call in samples(record):
-        want = theirs(record, *to_torch(torch, call))
+        want = call_pytorch(record, *to_torch(torch, call))
         for name, change in variants.MEMORY.items() if want is not None else ():
-            args, kwargs = variants.of_arrays(change, call)
+            args, kwargs = variants.change_arrays(change, call)
             assert_same(record.function(*args, **kwargs), want, (name, call))
 
 
@@ -109,17 +109,17 @@ def test_orders_in_memory(record: Record) -> None:
 
 
 def shared(out: Any, source: Any) -> bool:
-    """Whether `out` is a view of the memory of `source`."""
+    """Whether `out` shares memory with `source`."""
     if isinstance(out, engine.Tensor):
         return out._storage is source._storage
     return out.untyped_storage().data_ptr() == source.untyped_storage().data_ptr()
 
 
 @each
-def test_views_are_views_where_pytorchs_are(record: Record) -> None:
+def test_views_equal_pytorch(record: Record) -> None:
     for call in samples(record):
         targs, tkwargs = to_torch(torch, call)
-        want = theirs(record, targs, tkwargs)
+        want = call_pytorch(record, targs, tkwargs)
         if want is None or not hasattr(targs[0], "numel"):
             continue
         args, kwargs = to_engine(call)
@@ -131,13 +131,13 @@ def test_views_are_views_where_pytorchs_are(record: Record) -> None:
 
 
 IN_PLACE_LATER: dict[str, str] = {}
-"""In-place variants that PyTorch has and that are left out here, with the reason."""
+"""In-place variants of PyTorch that the engine does not have, with the reason."""
 
 
 @each
 def test_in_place_variants_exist(record: Record) -> None:
     for name in (record.name, *record.aliases):
-        if reference.offered(record) and hasattr(torch.Tensor, f"{name}_") and record.method:
+        if reference.is_public(record) and hasattr(torch.Tensor, f"{name}_") and record.method:
             assert hasattr(engine.Tensor, f"{name}_") or name in IN_PLACE_LATER, f"{name}_"
 
 
@@ -146,7 +146,7 @@ def test_in_place_variants_exist(record: Record) -> None:
     [r for r in COMPARED if hasattr(engine.Tensor, f"{r.name}_") and r.method],
     ids=lambda record: record.name,
 )
-def test_in_place_variants_write_the_same_numbers(record: Record) -> None:
+def test_in_place_variants_give_the_same_values(record: Record) -> None:
     for call in samples(record):
         if not isinstance(call[0][0], np.ndarray):
             call = (call[0][::-1], call[1])  # the tensor is the second argument of the function
@@ -172,19 +172,19 @@ def test_in_place_variants_write_the_same_numbers(record: Record) -> None:
 
 
 def check_gradient_in_place(record: Record, call: Call) -> None:
-    """A write has the gradient of the op, and none of what it replaced."""
+    """Assert that an in-place op has the gradient of the op and none for the replaced value."""
     found = []
     for name in (record.name, f"{record.name}_"):
         args, kwargs = to_engine(call, requires_grad=True)
-        if not floats_of((args, kwargs)):
+        if not float_tensors((args, kwargs)):
             return
         result = getattr(args[0] * 1, name)(*args[1:], **kwargs)
         if not result.requires_grad:
             with pytest.raises(engine.errors.AutogradError, match="has no gradient"):
                 getattr(args[0] * 1, f"{record.name}_")(*args[1:], **kwargs)
             return
-        value = weighed(engine, result)
-        found.append([] if value is None else gradients(engine, value, floats_of((args, kwargs)), create=False))
+        value = weighted_sum(engine, result)
+        found.append([] if value is None else gradients(engine, value, float_tensors((args, kwargs)), create=False))
     for ours, want in zip(*found, strict=True):
         np.testing.assert_allclose(ours.detach().numpy(), want.detach().numpy(), err_msg=str(call))
 
@@ -204,7 +204,7 @@ OPERANDS = {
 
 @pytest.mark.parametrize("name", BINARY)
 @pytest.mark.parametrize("operands", OPERANDS)
-def test_operators_reflected_and_augmented(name: str, operands: str) -> None:
+def test_reflected_and_augmented_operators(name: str, operands: str) -> None:
     x, y = OPERANDS[operands]
     for method in (f"__{name}__", f"__r{name}__", f"__i{name}__"):
         if not hasattr(torch.Tensor, method):
@@ -228,7 +228,7 @@ def test_unary_operators() -> None:
 # -- out= -------------------------------------------------------------------------------------
 
 
-def test_out_is_written_to() -> None:
+def test_out_argument() -> None:
     x, y, out = engine.tensor([1.0, 2.0]), engine.tensor([3.0, 5.0]), engine.zeros(2)
     assert engine.add(x, y, out=out) is out
     assert out.tolist() == [4.0, 7.0]
@@ -246,7 +246,7 @@ def test_out_is_written_to() -> None:
         engine.add(x.requires_grad_(), y, out=out)
 
 
-def test_pytorchs_and_numpys_names_of_arguments() -> None:
+def test_argument_names_of_pytorch_and_numpy() -> None:
     x = engine.tensor([[1.0, 2.0], [3.0, 5.0]])
     assert engine.sum(input=x, axis=0, keepdims=True).tolist() == [[4.0, 7.0]]
     assert engine.add(input=x, other=x).tolist() == (x * 2).tolist()
@@ -255,10 +255,10 @@ def test_pytorchs_and_numpys_names_of_arguments() -> None:
         x.sum(along=1)
 
 
-# -- look-ups name who looks up ---------------------------------------------------------------
+# -- index errors ----------------------------------------------------------------------------
 
 
-def test_an_index_out_of_range_names_the_function_and_the_number_of_things() -> None:
+def test_index_out_of_range_errors() -> None:
     F = engine.nn.functional
     scores, rows = engine.zeros(2, 4), engine.zeros(5, 2)
     cases: dict[str, Any] = {

@@ -1,4 +1,4 @@
-"""Convolution in blocks of a few samples, or of a few rows of one, is what it is at once."""
+"""Convolution in blocks of samples or rows equals PyTorch's."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ torch = pytest.importorskip("torch")
 
 
 def _geometry(seed: int) -> tuple[tuple[int, ...], tuple[int, ...], dict[str, Any]]:
-    """Shapes of an input and a weight, and options with which the kernel fits into the input."""
+    """Random shapes of input and weight, and options for which the kernel fits into the input."""
     draw = random.Random(seed)
     ndim, groups = draw.choice([1, 2, 2, 3]), draw.choice([1, 1, 2, 3])
     sides = [
@@ -30,7 +30,7 @@ def _geometry(seed: int) -> tuple[tuple[int, ...], tuple[int, ...], dict[str, An
 
 @pytest.mark.parametrize("cache_bytes", [64, 1000, 4000])
 @pytest.mark.parametrize("seed", range(40))
-def test_blocks(seed: int, cache_bytes: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_convolution_in_blocks_equals_pytorch(seed: int, cache_bytes: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(convolution_grid, "CACHE_BYTES", cache_bytes)
     monkeypatch.setattr(convolution_grid, "MAX_BYTES", 2 * cache_bytes)
     monkeypatch.setattr(convolution_grid, "cheapest", convolution_grid.cheapest.__wrapped__)

@@ -1,4 +1,4 @@
-"""Every op and composite gives the CPU's shapes on the meta device, and its numbers on a GPU and CuPy's stand-in."""
+"""Every op and composite has the CPU's shapes on the meta device, and its values on a GPU and CuPy's substitute."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from engine.shape import Dim
 from engine.tensors import Tensor
 from tests.engine import fake_cupy
 from tests.engine.ops import reference, variants
-from tests.engine.ops.reference import Record, floats_of, leaves, mapped, to_engine
+from tests.engine.ops.reference import Record, float_tensors, leaves, map_nested, to_engine
 from tests.engine.ops.sampler import samples
 
 RECORDS = reference.records()
@@ -31,28 +31,28 @@ ON_NUMBERS = {
 
 
 OF_LARGE_SIZES = {"diag", "diagonal", "linalg_qr", "geqrf", "linalg_svd", "slice"}
-"""Functions that compare sizes: a symbol stands for a large number, which the samples' sizes are not."""
+"""Functions that compare sizes: symbols count as large numbers, but the samples are small."""
 
 
 def specs(record: Record, result: Any) -> list[Any]:
-    """Shapes and dtypes; of private ops without the bytes that they keep for their gradients."""
-    kept = [item for item in leaves(result) if reference.offered(record) or item.dtype is not engine.uint8]
-    return [item.spec if isinstance(item, Tensor) else item for item in kept]
+    """Shapes and dtypes, for private ops without the bytes that they save for gradients."""
+    items = [item for item in leaves(result) if reference.is_public(record) or item.dtype is not engine.uint8]
+    return [item.spec if isinstance(item, Tensor) else item for item in items]
 
 
 DTYPES = ("float64", "float32", "float16", "bfloat16", "int64", "uint8", "bool")
 
 
 @each
-def test_the_meta_device_foretells_shape_and_dtype(record: Record) -> None:
-    dtypes = DTYPES if reference.offered(record) else [dtype for dtype in DTYPES if "float" in dtype]
+def test_meta_device_infers_shape_and_dtype(record: Record) -> None:
+    dtypes = DTYPES if reference.is_public(record) else [dtype for dtype in DTYPES if "float" in dtype]
     for call, dtype in itertools.product(samples(record), dtypes):
         args, kwargs = to_engine(variants.with_dtype(call, engine.dtypes.dtype_from_name(dtype).numpy.type))
         try:
             real = record.function(*args, **kwargs)
         except (EngineError, TypeError, ZeroDivisionError, ValueError):
-            continue  # not for this dtype
-        args, kwargs = mapped(lambda item: item.to("meta") if isinstance(item, Tensor) else item, (args, kwargs))
+            continue  # the dtype is not supported
+        args, kwargs = map_nested(lambda item: item.to("meta") if isinstance(item, Tensor) else item, (args, kwargs))
         try:
             found = record.function(*args, **kwargs)
         except EngineError as error:
@@ -62,7 +62,7 @@ def test_the_meta_device_foretells_shape_and_dtype(record: Record) -> None:
 
 
 def symbolic(value: Any, size: int) -> Any:
-    """Arrays as meta tensors whose first size, where it is `size`, is a symbol."""
+    """Arrays as meta tensors with a symbol for the first size if it is `size`."""
 
     def convert(item: Any) -> Any:
         if not isinstance(item, np.ndarray):
@@ -70,11 +70,11 @@ def symbolic(value: Any, size: int) -> Any:
         shape = (Dim("N"), *item.shape[1:]) if item.ndim and item.shape[0] == size else item.shape
         return Tensor(backend.MetaArray(shape, item.dtype))
 
-    return mapped(convert, value)
+    return map_nested(convert, value)
 
 
 @each
-def test_symbolic_sizes_are_the_real_ones(record: Record) -> None:
+def test_symbolic_sizes_equal_actual_sizes(record: Record) -> None:
     if record.name in ON_NUMBERS or record.name in OF_LARGE_SIZES:
         return
     for call in samples(record):
@@ -88,7 +88,7 @@ def test_symbolic_sizes_are_the_real_ones(record: Record) -> None:
         try:
             found = record.function(*args, **kwargs)
         except EngineError:
-            continue  # the other arguments are for the one size only
+            continue  # the other arguments require this size
         for ours, want in zip(leaves(found), leaves(real), strict=True):
             if isinstance(want, Tensor):
                 at = tuple(side.at(size) if isinstance(side, Dim) else side for side in ours.shape)
@@ -99,20 +99,20 @@ def test_symbolic_sizes_are_the_real_ones(record: Record) -> None:
 
 
 def on(device: str, record: Record, call: Any) -> list[Any]:
-    """Results and gradients of a call, in main memory."""
+    """Results and gradients of a call, copied to the CPU."""
     args, kwargs = to_engine(call, requires_grad=True, device=device)
     found = record.function(*args, **kwargs)
     tensors = [item for item in leaves(found) if isinstance(item, Tensor)]
-    if not reference.offered(record):
-        tensors = [item for item in tensors if item.dtype is not engine.uint8]  # bytes that the gradient reads
+    if not reference.is_public(record):
+        tensors = [item for item in tensors if item.dtype is not engine.uint8]  # bytes saved for the gradient
     assert all(out.device.type == device for out in tensors), record.name
     tracked = [out.sum() for out in tensors if out.requires_grad]
-    grads = engine.grad(tracked, floats_of((args, kwargs)), allow_unused=True) if tracked else ()
+    grads = engine.grad(tracked, float_tensors((args, kwargs)), allow_unused=True) if tracked else ()
     return [None if item is None else item.detach().cpu().numpy() for item in (*tensors, *grads)]
 
 
 @each
-def test_the_stand_in_for_cupy_gives_the_same_numbers(record: Record, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_cupy_substitute_gives_the_same_values(record: Record, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "cupy", fake_cupy.module(devices=1))
     for call in samples(record):
         for ours, want in zip(on("cuda", record, call), on("cpu", record, call), strict=True):
@@ -123,7 +123,7 @@ WRITTEN = [r for r in RECORDS if r.in_place and r.method and r.name not in refer
 
 
 @pytest.mark.parametrize("record", WRITTEN, ids=lambda record: record.name)
-def test_writes_in_place_on_the_stand_in(record: Record, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_in_place_ops_on_cupy_substitute(record: Record, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "cupy", fake_cupy.module(devices=1))
     for call in samples(record):
         found = []
@@ -139,7 +139,7 @@ def test_writes_in_place_on_the_stand_in(record: Record, monkeypatch: pytest.Mon
 @pytest.mark.gpu
 @pytest.mark.skipif(not engine.cuda_available(), reason="needs CuPy and a CUDA device")
 @each
-def test_a_gpu_gives_the_same_numbers(record: Record) -> None:
+def test_gpu_gives_the_same_values(record: Record) -> None:
     for call, dtype in itertools.product(samples(record), ("float64", "float32", "float16")):
         call = variants.with_dtype(call, np.dtype(dtype).type)
         for ours, want in zip(on("cuda", record, call), on("cpu", record, call), strict=True):

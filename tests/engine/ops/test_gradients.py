@@ -1,4 +1,4 @@
-"""Every op and composite has PyTorch's gradients, of both orders, and first ones in every variant of its samples."""
+"""First and second gradients of every op and composite equal PyTorch's; first gradients also in every variant."""
 
 from __future__ import annotations
 
@@ -10,26 +10,26 @@ import pytest
 
 import engine
 from tests.engine.ops import variants
-from tests.engine.ops.pytorch import COMPARED, DTYPES_OTHERWISE, MEMORY_OTHERWISE, theirs
+from tests.engine.ops.pytorch import COMPARED, DTYPES_OTHERWISE, MEMORY_OTHERWISE, call_pytorch
 from tests.engine.ops.reference import (
     TOLERANCES,
     Record,
     assert_same,
     dtype_of,
-    floats_of,
+    float_tensors,
     gradients,
     leaves,
     numbers,
     to_engine,
     to_torch,
-    weighed,
+    weighted_sum,
 )
 from tests.engine.ops.sampler import Call, samples
 
 torch = pytest.importorskip("torch")
 
 NO_GRADIENT_THERE = {
-    "as_strided_scatter": "PyTorch's has the places that are written to and the others exchanged",
+    "as_strided_scatter": "PyTorch's gradient exchanges written and other elements",
     "cholesky_inverse": "PyTorch fills the other triangle; test_linalg compares the triangle that counts",
     "cholesky_solve": "PyTorch fills the other triangle; test_linalg compares the triangle that counts",
     "nanmean": "of nothing but NaN PyTorch multiplies 0 by infinity",
@@ -45,12 +45,12 @@ each = pytest.mark.parametrize(
 
 
 def both_orders(library: Any, result: Any, inputs: list[Any]) -> list[Any]:
-    """First gradients, and those of their weighted squares."""
-    value = weighed(library, result)
+    """First gradients, and gradients of their weighted squares."""
+    value = weighted_sum(library, result)
     if value is None:
         return []
     first = gradients(library, value, inputs, create=True)
-    again = weighed(library, [g * g for g in first])
+    again = weighted_sum(library, [g * g for g in first])
     return [*first, *([x * 0 for x in inputs] if again is None else gradients(library, again, inputs, create=False))]
 
 
@@ -58,18 +58,18 @@ def both_orders(library: Any, result: Any, inputs: list[Any]) -> list[Any]:
 def test_gradients_of_first_and_second_order(record: Record) -> None:
     for call in samples(record):
         args, kwargs = to_torch(torch, call, requires_grad=True)
-        result = theirs(record, args, kwargs)
+        result = call_pytorch(record, args, kwargs)
         if result is None:
             continue
         try:
-            want = both_orders(torch, result, floats_of((args, kwargs)))
+            want = both_orders(torch, result, float_tensors((args, kwargs)))
         except (RuntimeError, NotImplementedError):
-            continue  # PyTorch has no second gradient for this one; finite differences check ours
+            continue  # PyTorch has no second gradient; test_records compares with finite differences
         args, kwargs = to_engine(call, requires_grad=True)
         ours = record.function(*args, **kwargs)
         tracked = [bool(getattr(out, "requires_grad", False)) for out in leaves(ours)]
         assert tracked == [bool(getattr(out, "requires_grad", False)) for out in leaves(result)], call
-        for mine, other in zip(both_orders(engine, ours, floats_of((args, kwargs))), want, strict=True):
+        for mine, other in zip(both_orders(engine, ours, float_tensors((args, kwargs))), want, strict=True):
             assert_same(mine.detach(), other, call)
 
 
@@ -77,15 +77,15 @@ def test_gradients_of_first_and_second_order(record: Record) -> None:
 
 
 def compare(record: Record, call: Call, ours: Call, what: str, alone: int | None = None) -> None:
-    """First gradients; with `alone`, of that one input, while the others want none. At NaN kinks are by chance."""
+    """Compare first gradients; with `alone`, only that input requires gradients. Results at NaN may differ at kinks."""
     found = []
     for library, (args, kwargs) in ((torch, to_torch(torch, call, requires_grad=True)), (engine, ours)):
-        inputs = floats_of((args, kwargs))
-        for place, leaf in enumerate(inputs):
-            leaf.requires_grad_(alone in (None, place))
+        inputs = float_tensors((args, kwargs))
+        for position, leaf in enumerate(inputs):
+            leaf.requires_grad_(alone in (None, position))
         inputs = [leaf for leaf in inputs if leaf.requires_grad]
-        result = theirs(record, args, kwargs) if library is torch else record.function(*args, **kwargs)
-        value = weighed(library, result)
+        result = call_pytorch(record, args, kwargs) if library is torch else record.function(*args, **kwargs)
+        value = weighted_sum(library, result)
         if library is torch and (result is None or value is None):
             return
         assert value is not None, f"{record.name} lost its history: {what}"
@@ -133,7 +133,7 @@ SIZES_OTHERWISE = {
 def test_other_sizes(record: Record) -> None:
     for call in samples(record) if record.name not in SIZES_OTHERWISE else ():
         for name, change in variants.SIZES.items():
-            other = variants.of_arrays(change, call)
+            other = variants.change_arrays(change, call)
             compare(record, other, to_engine(other, requires_grad=True), name)
 
 
@@ -155,31 +155,31 @@ SPECIAL_OTHERWISE = {
     "prelu": "0 times a slope that is infinite or NaN",
     "topk": "PyTorch orders zeros of both signs by chance",
 }
-"""Ops whose gradients at infinities, and beside NaN, are not PyTorch's."""
+"""Ops with other gradients than PyTorch at infinities and near NaN."""
 
 
 @each
-def test_special_numbers(record: Record) -> None:
+def test_special_values(record: Record) -> None:
     for call in samples(record) if record.name not in SPECIAL_OTHERWISE else ():
-        other = variants.of_floats(variants.special, call)
+        other = variants.change_floats(variants.special, call)
         compare(record, other, to_engine(other, requires_grad=True), "special numbers")
 
 
 @each
-def test_orders_in_memory(record: Record) -> None:
+def test_memory_layouts(record: Record) -> None:
     for call in samples(record) if record.name not in MEMORY_OTHERWISE else ():
         for name, change in variants.MEMORY.items():
-            compare(record, call, variants.of_arrays(tracked(change), call), name)
+            compare(record, call, variants.change_arrays(tracked(change), call), name)
 
 
 def tracked(change: Callable[[Any], Any]) -> Callable[[Any], Any]:
-    """The change, of floating-point arrays to tensors that want gradients."""
+    """`change` for floating-point arrays, as tensors that require gradients."""
     return lambda a: change(a).detach().requires_grad_() if a.dtype.kind == "f" else change(a)
 
 
 @each
-def test_each_input_alone(record: Record) -> None:
+def test_gradient_of_each_input_alone(record: Record) -> None:
     for call in samples(record):
-        count = len(floats_of(to_engine(call, requires_grad=True)))
-        for place in range(count) if count > 1 else ():
-            compare(record, call, to_engine(call, requires_grad=True), f"input {place} alone", alone=place)
+        count = len(float_tensors(to_engine(call, requires_grad=True)))
+        for position in range(count) if count > 1 else ():
+            compare(record, call, to_engine(call, requires_grad=True), f"input {position} alone", alone=position)

@@ -1,4 +1,4 @@
-"""`engine.linalg`, products, einsum and distances against PyTorch: values, gradients of both orders, refusals."""
+"""`engine.linalg`, products, einsum and distances compared with PyTorch: values, first and second gradients, errors."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def normal(*shape: int) -> np.ndarray[Any, Any]:
 
 
 def regular(*shape: int) -> np.ndarray[Any, Any]:
-    """Matrices far from singular."""
+    """Well-conditioned matrices."""
     return normal(*shape) + 3 * np.eye(*shape[-2:])
 
 
@@ -36,7 +36,7 @@ def positive(*shape: int) -> np.ndarray[Any, Any]:
 
 @dataclass(frozen=True)
 class Case:
-    """One call; `of` makes of the result what does not depend on the signs of vectors."""
+    """A call. `of` maps the result to values that do not depend on the signs of vectors."""
 
     name: str
     args: tuple[Any, ...]
@@ -51,7 +51,10 @@ class Case:
 
 
 ORDERS = {"cholesky_solve": 0, "cholesky_inverse": 0, "cdist": 1, "pdist": 1, "linalg.cond": 0}
-"""PyTorch's gradient of Cholesky factors fills the other triangle; of distances it has one order, of `cond` none."""
+"""Highest order of gradients that is compared, if below 2.
+
+PyTorch's gradient of Cholesky factors fills the other triangle, distances have no second gradient, and `cond` has none.
+"""
 
 
 def case(name: str, *args: Any, **kwargs: Any) -> Case:
@@ -59,7 +62,7 @@ def case(name: str, *args: Any, **kwargs: Any) -> Case:
 
 
 def product(factors: Any) -> Any:
-    """What a decomposition is of, weighted so that every factor counts."""
+    """Product of the factors of a decomposition, weighted so that every factor contributes."""
     parts = tuple(factors)
     if len(parts) == 2:
         q, r = parts
@@ -240,7 +243,7 @@ def outputs(result: Any) -> list[Any]:
 
 
 def call(root: Any, case: Case, make: Callable[[Any], Any]) -> tuple[list[Any], list[Any]]:
-    """The results, and the tensors that they are of."""
+    """The results and the input tensors."""
     args = [build(arg, make) for arg in case.args]
     function = root
     for part in case.name.split("."):
@@ -249,8 +252,8 @@ def call(root: Any, case: Case, make: Callable[[Any], Any]) -> tuple[list[Any], 
     return outputs(case.of(function(*args, **case.kwargs))), leaves
 
 
-def weighed(results: list[Any], make: Callable[[Any], Any]) -> Any:
-    """One number in which every element counts differently, and not linearly."""
+def weighted_sum(results: list[Any], make: Callable[[Any], Any]) -> Any:
+    """A scalar that depends on every element with another weight, nonlinearly."""
     total = 0
     for x in results:
         if x.is_floating_point() and x.requires_grad:
@@ -272,7 +275,7 @@ def test_equals_pytorch(case: Case) -> None:
     firsts = []
     for results, leaves, make, grad in ((a, mine, ours, engine.grad), (b, their, theirs, torch.autograd.grad)):
         keep = {"create_graph": case.orders > 1, "allow_unused": True}
-        firsts.append(grad(weighed(results, make), leaves, **keep))
+        firsts.append(grad(weighted_sum(results, make), leaves, **keep))
     compare_gradients(mine, *firsts)
     if case.orders == 1:
         return
@@ -293,7 +296,7 @@ def compare_gradients(leaves: list[Any], a: Any, b: Any) -> None:
 
 
 @pytest.mark.parametrize("option", ["atol", "rtol"])
-def test_rank_by_a_tolerance_for_each_matrix(option: str) -> None:
+def test_matrix_rank_with_tolerance_per_matrix(option: str) -> None:
     found = []
     for library in (engine, torch):
         matrices = library.tensor([[[3.0, 0.0], [0.0, 0.1]]] * 2)
@@ -316,7 +319,7 @@ def test_symbolic_batches() -> None:
     assert engine.cdist(x, x).shape == (Dim("N"), 3, 3)
 
 
-def test_einsum_with_lists() -> None:
+def test_einsum_sublist_form() -> None:
     x, y = normal(2, 3), normal(3, 4)
     for arguments in ((x, [0, 1], y, [1, 2], [0, 2]), (x, [0, 1], y, [1, 2]), (x, [..., 1], y, [1, 2], [..., 2])):
         found = engine.einsum(*(engine.tensor(a) if isinstance(a, np.ndarray) else a for a in arguments))
@@ -334,14 +337,17 @@ def test_products_in_place() -> None:
 @pytest.mark.parametrize("driver", [None, "gelsd"])
 def test_least_squares(shape: tuple[int, ...], driver: str | None) -> None:
     A, B = normal(*shape), normal(*shape[:-1], 2)
-    found, want = linalg.lstsq(ours(A), ours(B), driver=driver), torch.linalg.lstsq(theirs(A), theirs(B), driver=driver)
+    found, want = (
+        linalg.lstsq(ours(A), ours(B), driver=driver),
+        torch.linalg.lstsq(theirs(A), theirs(B), driver=driver),
+    )
     for x, y in zip(found, want, strict=True):
         assert tuple(x.shape) == tuple(y.shape)
         np.testing.assert_allclose(x.detach().numpy(), y.detach().numpy(), rtol=1e-8, atol=1e-10)
 
 
 @pytest.mark.parametrize("p", [1.0, 2.0, 3.0, INF])
-def test_distances_of_equal_points_have_no_gradient(p: float) -> None:
+def test_gradient_of_distance_between_equal_points_is_zero(p: float) -> None:
     x = engine.ones(4, 3, requires_grad=True)
     engine.cdist(x, engine.ones(30, 3), p=p).sum().backward()
     np.testing.assert_array_equal(x.grad.numpy(), np.zeros((4, 3)))
@@ -350,12 +356,12 @@ def test_distances_of_equal_points_have_no_gradient(p: float) -> None:
     np.testing.assert_array_equal(y.grad.numpy(), np.zeros(3))
 
 
-def test_a_singular_triangle_gives_infinities() -> None:
+def test_singular_triangular_system_gives_infinities() -> None:
     found = linalg.solve_triangular(engine.tensor([[1.0, 2.0], [0.0, 0.0]]), engine.ones(2, 1), upper=True)
     np.testing.assert_array_equal(found.numpy(), [[-INF], [INF]])
 
 
-def test_the_gradient_of_a_singular_determinant() -> None:
+def test_gradient_of_singular_determinant() -> None:
     values = np.outer([1.0, 2, 3], [4.0, 5, 6]) + np.diag([0, 1.0, 0])
     x, y = ours(values), theirs(values)
     linalg.det(x).backward()
@@ -363,7 +369,7 @@ def test_the_gradient_of_a_singular_determinant() -> None:
     np.testing.assert_allclose(x.grad.numpy(), y.grad.numpy(), atol=1e-12)
 
 
-def test_nan_passes_or_is_refused() -> None:
+def test_nan_propagates_or_raises() -> None:
     assert bool(linalg.det(engine.full((2, 2), float("nan"))).isnan())
     assert bool(linalg.norm(engine.tensor([1.0, float("nan")])).isnan())
     with pytest.raises(LinAlgError, match="did not converge"):

@@ -1,4 +1,4 @@
-"""`out=` of every function that has it in PyTorch; writes in place of every dtype."""
+"""`out=` of every function that has it in PyTorch, and in-place ops in every dtype."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 
 import engine
 from tests.engine.ops import variants
-from tests.engine.ops.pytorch import COMPARED, theirs
+from tests.engine.ops.pytorch import COMPARED, call_pytorch
 from tests.engine.ops.reference import Record, assert_same, counterpart, dtype_of, leaves, numbers, to_engine, to_torch
 from tests.engine.ops.sampler import Call, samples
 
@@ -18,9 +18,9 @@ torch = pytest.importorskip("torch")
 
 
 def takes_out(record: Record) -> bool:
-    """Whether PyTorch's function writes to `out=`; its documentation says so, not its signature."""
+    """Whether PyTorch's function has `out=`, by its documentation: signatures do not tell."""
     if record.name == "histogramdd":
-        return False  # a tuple in a tuple, which its documentation does not tell of
+        return False  # nested tuples, which the documentation does not mention
     found = counterpart(torch, record.name)
     return "out=None" in (getattr(found, "__doc__", None) or "").partition("\n\n")[0]
 
@@ -36,7 +36,7 @@ OUTS = {
 @pytest.mark.parametrize("record", [record for record in COMPARED if takes_out(record)], ids=lambda record: record.name)
 def test_out(record: Record) -> None:
     for call in samples(record, np.float32)[:2]:
-        want = theirs(record, *to_torch(torch, call))
+        want = call_pytorch(record, *to_torch(torch, call))
         if want is None:
             continue
         shapes = [(tuple(one.shape), getattr(engine, dtype_of(one))) for one in leaves(want)]
@@ -54,7 +54,7 @@ def test_out(record: Record) -> None:
 
 
 def refused(record: Record, args: Any, kwargs: Any, shapes: Any, several: bool) -> None:
-    """Tensors of another shape, and whole numbers for what is not whole."""
+    """Outputs of another shape, and integer outputs for floating-point results."""
     outs = [engine.zeros(*shape, 2, dtype=dtype) for shape, dtype in shapes]
     with pytest.raises(engine.errors.ShapeError, match=r"out= has shape"):
         record.function(*args, **kwargs, out=tuple(outs) if several else outs[0])
@@ -71,11 +71,11 @@ LARGER = {
     ("cumprod", "bool"): "the product of booleans is whole",
     ("cumsum", "bool"): "the sum of booleans is whole",
 }
-"""Results that do not fit the dtype of `out`, which PyTorch converts silently."""
+"""Functions for which PyTorch silently converts the result to the dtype of `out`."""
 
 
 def mixed(call: Call) -> dict[str, Call]:
-    """The call in every dtype, and with another for its first tensor, or for the others."""
+    """The call in every dtype, and with another dtype for the first tensor or for the others."""
     dtypes: dict[str, Any] = {"float32": np.float32, **variants.HALVES, **variants.WHOLE}
     found = {name: variants.with_dtype(call, dtype) for name, dtype in dtypes.items()}
     (first, *rest), kwargs = found["float32"]
@@ -111,7 +111,7 @@ def test_in_place_in_every_dtype(record: Record) -> None:
                 continue
             args, kwargs = to_engine(other)
             found = getattr(args[0].clone(), f"{record.name}_")(*args[1:], **kwargs)
-            if " into " in name and "float16" in name:  # PyTorch rounds on the way
+            if " into " in name and "float16" in name:  # PyTorch rounds intermediate results
                 np.testing.assert_allclose(numbers(found), numbers(want), rtol=1e-2, atol=2e-3, err_msg=name)
             else:
                 assert_same(found, want, (name, other))

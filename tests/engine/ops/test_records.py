@@ -16,7 +16,7 @@ from engine.ops.record import Op
 from engine.shape import Spec
 from engine.tensors import Tensor
 from tests.engine.ops import variants
-from tests.engine.ops.reference import INTERNAL, Record, offered, records
+from tests.engine.ops.reference import INTERNAL, Record, is_public, records
 from tests.engine.ops.sampler import samples
 
 OPS = [op for op in REGISTRY.values() if op.name not in INTERNAL]
@@ -116,7 +116,7 @@ def options(record: Record) -> dict[str, Any]:
     return {name: parameter.default for name, parameter in parameters.items()}
 
 
-@pytest.mark.parametrize("record", [r for r in records() if offered(r)], ids=lambda record: record.name)
+@pytest.mark.parametrize("record", [r for r in records() if is_public(r)], ids=lambda record: record.name)
 def test_every_option_is_sampled(record: Record) -> None:
     """Some sample sets each option to another value than the default."""
     defaults, sampled = options(record), set()

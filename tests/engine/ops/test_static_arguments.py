@@ -1,4 +1,4 @@
-"""What the caller changes after a call reaches neither its gradient nor a view that it made."""
+"""Arguments modified after a call change neither its gradient nor its views."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import engine
 torch = pytest.importorskip("torch")
 
 Call = Callable[[Any, Any, Any], Any]
-"""Of the library, a tensor and the argument that is changed afterwards."""
+"""Function of the library, a tensor, and the argument that is modified afterwards."""
 
 
 def reverse(values: list[int]) -> None:
@@ -74,19 +74,19 @@ def gradient(m: Any, call: Call, argument: Any, change: Callable[[Any], Any]) ->
 
 
 @pytest.mark.parametrize("name", LISTS)
-def test_a_list_that_is_changed_later_does_not_change_the_gradient(name: str) -> None:
+def test_list_modified_after_call_does_not_change_gradient(name: str) -> None:
     call, values, change = LISTS[name]
     found, expected = (gradient(m, call, list(values), change) for m in (engine, torch))
     assert found == pytest.approx(expected, abs=1e-9)
 
 
 @pytest.mark.parametrize("name", COUNTS)
-def test_a_tensor_that_counts_on_does_not_change_the_gradient(name: str) -> None:
+def test_counter_tensor_modified_after_call_does_not_change_gradient(name: str) -> None:
     found, expected = (gradient(m, COUNTS[name], m.tensor(1), lambda n: n.add_(1)) for m in (engine, torch))
     assert found == expected
 
 
-def test_an_array_that_is_changed_later_does_not_change_the_gradient() -> None:
+def test_array_modified_after_call_does_not_change_gradient() -> None:
     found, expected = (
         gradient(m, lambda m, x, rows: x[:, rows], np.array([0, 2]), lambda rows: rows.fill(1)) for m in (engine, torch)
     )
@@ -94,7 +94,7 @@ def test_an_array_that_is_changed_later_does_not_change_the_gradient() -> None:
 
 
 @pytest.mark.parametrize("m", [engine, torch], ids=["engine", "torch"])
-def test_a_view_is_made_of_its_arguments_as_they_were(m: Any) -> None:
+def test_view_uses_arguments_at_call_time(m: Any) -> None:
     x, dims, begin = m.arange(6.0).reshape(2, 3), [1, 0], m.tensor(0)
     turned, part = x.permute(dims), x[:, begin : begin + 2]
     dims.reverse()
@@ -105,8 +105,8 @@ def test_a_view_is_made_of_its_arguments_as_they_were(m: Any) -> None:
     assert x.tolist() == [[1, 3, 5], [7, 9, 11]]
 
 
-def test_sequences_of_various_lengths_are_written_where_the_count_was() -> None:
-    """As packed sequences are taken apart: `begin` is a tensor from the first addition on."""
+def test_index_tensor_is_read_at_call_time() -> None:
+    """As when unpacking packed sequences: `begin` is a tensor after the first addition."""
 
     def trained(m: Any) -> list[float]:
         x = m.arange(6.0).requires_grad_()
@@ -121,6 +121,6 @@ def test_sequences_of_various_lengths_are_written_where_the_count_was() -> None:
 
 
 @pytest.mark.parametrize("index", [slice("a", None), slice(None, 1.5), slice(np.array([1, 2]), None)], ids=str)
-def test_a_slice_of_something_else_is_refused(index: slice) -> None:
+def test_invalid_slice_raises(index: slice) -> None:
     with pytest.raises(TypeError, match="slice bounds must be integers"):
         engine.arange(6.0)[index]

@@ -1,4 +1,4 @@
-"""Further calls made of an op's samples: other dtypes, sizes, orders in memory, and special numbers."""
+"""Variants of an op's sample calls: other dtypes, sizes, memory layouts and special values."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import ml_dtypes
 import numpy as np
 
 import engine
-from tests.engine.ops.reference import mapped
+from tests.engine.ops.reference import map_nested
 from tests.engine.ops.sampler import Call
 
 HALVES = {"float16": np.float16, "bfloat16": ml_dtypes.bfloat16}
@@ -18,36 +18,36 @@ WHOLE = {
 }  # fmt: skip
 
 
-def of_floats(function: Callable[[Any], Any], call: Call) -> Call:
-    """The call with its floating-point arrays changed."""
+def change_floats(function: Callable[[Any], Any], call: Call) -> Call:
+    """The call with `change` applied to its floating-point arrays."""
 
     def change(value: Any) -> Any:
         return function(value) if isinstance(value, np.ndarray) and value.dtype.kind == "f" else value
 
-    return mapped(change, call[0]), mapped(change, call[1])
+    return map_nested(change, call[0]), map_nested(change, call[1])
 
 
-def of_arrays(function: Callable[[Any], Any], call: Call) -> Call:
-    """The call with all its arrays changed."""
+def change_arrays(function: Callable[[Any], Any], call: Call) -> Call:
+    """The call with `change` applied to all its arrays."""
 
     def change(value: Any) -> Any:
         return function(value) if isinstance(value, np.ndarray) else value
 
-    return mapped(change, call[0]), mapped(change, call[1])
+    return map_nested(change, call[0]), map_nested(change, call[1])
 
 
 def with_dtype(call: Call, dtype: Any) -> Call:
-    """Floating-point numbers as another type; as whole numbers they are spread, so that they stay different."""
+    """Floating-point arrays in another dtype; for integers they are scaled, so that elements stay different."""
     if dtype is np.bool_:
-        return of_floats(lambda a: np.asarray(a > 0), call)
+        return change_floats(lambda a: np.asarray(a > 0), call)
     if np.dtype(dtype).kind in "iu":
         spread = np.abs if np.dtype(dtype).kind == "u" else np.positive
-        return of_floats(lambda a: np.asarray(np.round(spread(np.nan_to_num(a)) * 10)).astype(dtype), call)
-    return of_floats(lambda a: a.astype(dtype), call)
+        return change_floats(lambda a: np.asarray(np.round(spread(np.nan_to_num(a)) * 10)).astype(dtype), call)
+    return change_floats(lambda a: a.astype(dtype), call)
 
 
 def _first(a: Any, at: Any) -> Any:
-    """The first element alone; an index becomes 0, so that it stays one."""
+    """Only the first element; indices become 0, so that they stay valid."""
     return np.asarray(a[(at,) * a.ndim + (...,)] * a.dtype.type(a.dtype.kind != "i"))
 
 
@@ -60,7 +60,7 @@ SIZES: dict[str, Callable[[Any], Any]] = {
 
 
 def special(a: Any) -> Any:
-    """NaN, infinities, zeros of both signs and very large numbers among the others."""
+    """Arrays with NaN, infinities, zeros of both signs and very large numbers."""
     a = a.copy()
     values = np.array([np.nan, np.inf, -np.inf, -0.0, 0.0, 1e30, -1e30, 1e-30])
     flat = a.reshape(-1)
@@ -73,4 +73,4 @@ MEMORY: dict[str, Callable[[Any], Any]] = {
     "every second": lambda a: engine.tensor(np.repeat(a, 2, -1))[..., ::2] if a.ndim else engine.tensor(a),
     "an offset": lambda a: engine.tensor(np.concatenate([a[:1], a]))[1:] if a.ndim else engine.tensor(a),
 }
-"""Tensors of the same numbers that are views."""
+"""Tensors with the same values that are views."""

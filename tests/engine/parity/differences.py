@@ -1,4 +1,4 @@
-"""Where arguments of ours differ from PyTorch's, by reason, as `signatures.py` prints them."""
+"""Differences of arguments from PyTorch's, by reason, as printed by `signatures.py`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Signatures of PyTorch's functions, methods and classes, and how ours differ from them."""
+"""Signatures of PyTorch's functions, methods and classes, and differences of the engine's."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ NONE = inspect.Parameter.empty
 UNKNOWN = object()
 """A default that is not written down as a value."""
 EVERYWHERE = {"out", "layout", "pin_memory", "memory_format", "names", "self"}
-"""Arguments that every function may have or not: where results go, and how memory lies."""
+"""Arguments that are not compared: output tensors and memory layout."""
 BY_NAME = {name: op for op in REGISTRY.values() for name in (op.name, *op.aliases)}
 
 
@@ -47,7 +47,7 @@ def compared() -> Iterator[tuple[str, Signature, list[Signature]]]:
 
 
 def differences(path: str, ours: Signature, theirs: list[Signature]) -> Iterator[str]:
-    """One line for each argument that is missing, has another default or another place."""
+    """One line for each argument that is missing or has another default or position."""
     mine = {argument.name: argument for argument in ours.arguments}
     aliases = ours.aliases
     mine = {other: mine[name] for other, name in aliases.items() if name in mine} | mine
@@ -57,7 +57,7 @@ def differences(path: str, ours: Signature, theirs: list[Signature]) -> Iterator
             defaults.setdefault(argument.name, []).append(argument.default)
     for name, found in defaults.items():
         if len(found) < len(theirs):
-            found.append(UNKNOWN)  # an overload without it: what it is then needs no default
+            found.append(UNKNOWN)  # an overload does not have the argument, so its default is unknown
         if name in EVERYWHERE or name.startswith("_") or (name not in mine and ours.takes_more):
             continue
         if name not in mine:
@@ -111,7 +111,7 @@ def inspected(target: Any) -> Signature | None:
 
 
 def reference(name: Name) -> list[Signature]:
-    """PyTorch's signatures of a name, one for each overload; none where nothing tells."""
+    """PyTorch's signatures of a name, one for each overload; empty if unknown."""
     owner = importlib.import_module("torch") if name.namespace == "torch.Tensor" else None
     space = owner.Tensor if owner is not None else importlib.import_module(name.namespace)
     target = getattr(space, name.name, None)
@@ -130,7 +130,7 @@ def reference(name: Name) -> list[Signature]:
 
 @functools.cache
 def stubs(file: str, inside: str | None = None) -> dict[str, list[Signature]]:
-    """Signatures in one of PyTorch's stub files, or in a class of it."""
+    """Signatures in a stub file of PyTorch, or in a class of it."""
     torch = importlib.import_module("torch")
     body = ast.parse((Path(torch.__file__).parent / file).read_text(encoding="utf-8")).body
     if inside is not None:
@@ -178,7 +178,7 @@ def value(node: ast.expr | None) -> Any:
 
 
 def found() -> list[str]:
-    """All differences there are."""
+    """All differences."""
     return [line for row in compared() for line in differences(*row)]
 
 

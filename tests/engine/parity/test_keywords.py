@@ -1,4 +1,4 @@
-"""Arguments may be given by PyTorch's names for them, in any of its overloads."""
+"""Functions accept PyTorch's argument names of every overload."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import pytest
 import engine
 from engine.ops.composite import Composite
 from engine.ops.record import Op
-from tests.engine.ops.reference import Record, assert_same, offered, records, to_engine, to_torch
+from tests.engine.ops.reference import Record, assert_same, is_public, records, to_engine, to_torch
 from tests.engine.ops.sampler import Call, samples
 from tests.engine.parity.signatures import Argument, Signature, documented, stubs
 
@@ -23,20 +23,20 @@ OTHERWISE = {
     "repeat_interleave": "the overload of counts alone takes them by position",
     "svd": "vectors may point either way",
 }
-COMPARED = [r for r in records() if offered(r) and not (isinstance(r, Op) and r.random) and r.name not in OTHERWISE]
+COMPARED = [r for r in records() if is_public(r) and not (isinstance(r, Op) and r.random) and r.name not in OTHERWISE]
 
 
 @pytest.mark.parametrize("record", COMPARED, ids=lambda record: record.name)
 def test_keywords(record: Op | Composite) -> None:
     for name in (record.name, *record.aliases):
-        for ours, theirs, overloads in _places(record, name):
+        for ours, theirs, overloads in _functions(record, name):
             for call in samples(record):
                 for overload in overloads:
                     _compare(ours, theirs, overload, call, name)
 
 
-def _places(record: Record, name: str) -> Iterator[tuple[Any, Any, list[Signature]]]:
-    """Where both have the function, and PyTorch's overloads of it there; a method's tensor has no name."""
+def _functions(record: Record, name: str) -> Iterator[tuple[Any, Any, list[Signature]]]:
+    """Both functions and PyTorch's overloads. The tensor of a method has no name."""
     if record.public and hasattr(torch, name):
         theirs = getattr(torch, name)
         overloads = stubs("_C/_VariableFunctions.pyi").get(name) or documented(theirs)
@@ -60,6 +60,6 @@ def _compare(ours: Any, theirs: Any, overload: Signature, call: Call, what: str)
             args, kwargs = to_torch(torch, (first, by_name))
             want = theirs(*args, **kwargs)
     except (RuntimeError, TypeError, IndexError, ValueError, NotImplementedError):
-        return  # another overload's arguments
+        return  # arguments of another overload
     args, kwargs = to_engine((first, by_name))
     assert_same(ours(*args, **kwargs), want, (what, list(by_name)))

@@ -1,4 +1,4 @@
-"""Every public name of PyTorch is there or left out for a reason, and what is there takes the same arguments."""
+"""Every public name of PyTorch exists or is left out for a reason; existing names have the same arguments."""
 
 from __future__ import annotations
 
@@ -27,23 +27,23 @@ PATTERNS = [pattern for patterns in REASONS.values() for pattern in patterns]
 needs_torch = pytest.mark.skipif(importlib.util.find_spec("torch") is None, reason="PyTorch is not installed here")
 
 
-def test_every_name_is_there_or_left_out_for_a_reason() -> None:
+def test_missing_names_have_reasons() -> None:
     assert [name.path for name in names() if name.state == "missing"] == []
 
 
-def test_no_reason_is_given_for_what_is_there() -> None:
-    """A pattern that ends with ".*" is about what else there is in a namespace."""
+def test_existing_names_have_no_reason() -> None:
+    """Patterns that end with ".*" apply to the missing names of a namespace."""
     exact = [pattern for pattern in PATTERNS if not pattern.endswith(".*")]
     assert [name.path for name in names() if name.there and any(matches(name.path, one) for one in exact)] == []
 
 
-def test_every_reason_is_about_something() -> None:
+def test_reasons_refer_to_pytorch_names() -> None:
     left_out = [name.path for name in names() if name.state == "left out"]
     assert [pattern for pattern in PATTERNS if not any(matches(path, pattern) for path in left_out)] == []
 
 
 @needs_torch
-def test_the_names_are_those_of_the_installed_pytorch() -> None:
+def test_stored_names_equal_installed_pytorch() -> None:
     torch: Any = pytest.importorskip("torch")
     if torch.__version__.partition("+")[0] != version():
         pytest.skip(f"PyTorch {torch.__version__} is installed, and the list is of {version()}")
@@ -53,18 +53,18 @@ def test_the_names_are_those_of_the_installed_pytorch() -> None:
 
 
 @needs_torch
-@pytest.mark.filterwarnings("ignore")  # looking at everything in PyTorch wakes some deprecated names
-def test_arguments_and_defaults_are_pytorchs() -> None:
+@pytest.mark.filterwarnings("ignore")  # reading all attributes of PyTorch triggers deprecation warnings
+def test_arguments_and_defaults_equal_pytorch() -> None:
     listed = {line for lines in DIFFERENCES.values() for line in lines}
     differ = set(found())
     assert (sorted(differ - listed), sorted(listed - differ)) == ([], []), "(not explained, gone)"
 
 
-def test_what_is_there_can_be_imported_from_where_it_is_in_pytorch() -> None:
+def test_names_can_be_imported_from_pytorch_paths() -> None:
     assert [space for space in stored() if engine_space(space) is None and any(n.there for n in names(space))] == []
 
 
-def test_modules_that_are_there_can_be_imported() -> None:
+def test_existing_modules_can_be_imported() -> None:
     there = [name.path for name in names(MODULES) if name.there]
     without_tensorboard = [path for path in there if not path.startswith("torch.utils.tensorboard")]
     for path in without_tensorboard:
@@ -73,7 +73,7 @@ def test_modules_that_are_there_can_be_imported() -> None:
     assert {"torch.fx", "torch.distributed.rpc", "torch.cuda.nccl"}.isdisjoint(there)
 
 
-def test_what_is_left_out_is_explained_where_it_is_looked_for() -> None:
+def test_missing_attributes_explain_the_reason() -> None:
     assert not hasattr(engine.fft, "rfft")
     with pytest.raises(AttributeError, match=r"^engine\.fft\.rfft is not available: its results are complex"):
         engine.fft.rfft  # noqa: B018
@@ -93,7 +93,7 @@ def test_table(capsys: pytest.CaptureFixture[str]) -> None:
     assert there + left_out + missing == len(stored()["torch.nn.init"])
 
 
-def test_choices(capsys: pytest.CaptureFixture[str]) -> None:
+def test_command_line_filters(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["--missing", "--namespace", "torch.linalg"]) == 0
     assert "yes" not in capsys.readouterr().out
     assert main(["--left-out", "--json"]) == 0
@@ -103,6 +103,6 @@ def test_choices(capsys: pytest.CaptureFixture[str]) -> None:
     assert sum(document["summary"]["all"].values()) == len(PATHS)
 
 
-def test_the_list_is_beside_the_module() -> None:
+def test_names_file_is_packaged() -> None:
     folder = Path(engine_space("torch.parity").__file__).parent
     assert (folder / "names.json").exists()
