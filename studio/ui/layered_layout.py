@@ -180,7 +180,10 @@ class _Component(Generic[K]):
     def _tops(self, layers: _Layers, cancelled: Callable[[], bool]) -> dict[Key, float]:
         """Top coordinate of every node and dummy node, with edges as straight as the order allows."""
         tops: dict[Key, float] = {}
-        stacks = [self._stacked(row) for row in layers.rows]
+        spaces: dict[Key, float] = {
+            node: self.spacing.snap_up(self.sizes[node][1]) + self.spacing.row for node in self.graph
+        }
+        stacks = [self._stacked(row, spaces) for row in layers.rows]
         for row, stack in zip(layers.rows, stacks, strict=True):
             tops.update(zip(row, stack, strict=True))
         for sweep in range(_POSITION_SWEEPS):
@@ -195,14 +198,16 @@ class _Component(Generic[K]):
                 tops.update(zip(row, _fit_in_order(desired, weights, stack), strict=True))
         return tops
 
-    def _stacked(self, row: Sequence[Key]) -> list[float]:
-        """Top coordinates of a rank when its nodes are stacked without gaps beyond the spacing."""
+    def _stacked(self, row: Sequence[Key], spaces: Mapping[Key, float]) -> list[float]:
+        """Top coordinates of a rank if its nodes are stacked as densely as possible.
+
+        `spaces` are the heights of nodes with the spacing below them; all other keys are dummy nodes.
+        """
         tops: list[float] = []
         y = 0.0
         for key in row:
             tops.append(y)
-            bend = isinstance(key, Bend)
-            y += self.spacing.bend if bend else self.spacing.snap_up(self.sizes[key][1]) + self.spacing.row  # pyright: ignore[reportArgumentType]
+            y += spaces.get(key, self.spacing.bend)
         return tops
 
 

@@ -18,6 +18,7 @@ import studio.ui
 from studio.document import edits
 from studio.document.model import Node
 from studio.nodes.catalogue import catalogue
+from studio.ui.palette import PalettePanel
 from studio.ui.panels.inspector.node_form import NodeForm
 from studio.ui.panels.inspector.parameter_row import ParameterRow
 from studio.ui.panels.inspector.parameter_text import shown
@@ -416,7 +417,9 @@ def test_undo_in_a_search_field_reverts_text_first_then_the_project(
 ) -> None:
     store = project.store
     store.edit("Mute", lambda document: edits.set_flag(document, ["dropout"], muted=True))
-    search = window.project_views[project].panels["palette"].field  # pyright: ignore[reportAttributeAccessIssue]
+    palette = window.project_views[project].panels["palette"]
+    assert isinstance(palette, PalettePanel)
+    search = palette.field
     user.enter(search)
     user.type("ab")
     user.key(Qt.Key.Key_Z, CTRL)

@@ -404,11 +404,12 @@ def test_problems_do_not_move_fields(qtbot: QtBot, window: MainWindow, project: 
     qtbot.waitUntil(lambda: any(problem.node == "hidden" for problem in project.store.report.problems))
     QApplication.processEvents()
     assert window_position(window, field.line) == before
-    assert hidden_form._header is not None and hidden_form._header.mark.isVisible()
-    assert "64" in hidden_form._header.mark.toolTip()
+    assert hidden_form._header is not None
+    mark = hidden_form._header.mark
+    assert mark.isVisible() and "64" in mark.toolTip()
     QTest.keyClick(field.line, Qt.Key.Key_Backspace)
     qtbot.waitUntil(lambda: not project.store.report.problems)
-    qtbot.waitUntil(lambda: not hidden_form._header.mark.isVisible())  # pyright: ignore[reportOptionalMemberAccess]
+    qtbot.waitUntil(lambda: not mark.isVisible())
     assert window_position(window, field.line) == before
 
 

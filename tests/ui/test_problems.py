@@ -107,10 +107,11 @@ def test_focus_moves_to_the_next_problem_after_a_fix(qtbot: QtBot) -> None:
     panel.activateWindow()
     qtbot.waitUntil(lambda: store.is_checked and len(panel.rows) == 3 and panel.isActiveWindow())
     panel.rows[0].button.setFocus()
-    for left, p in ((2, 0.5), (1, 0.4)):
-        checker.report = Report(problems=checker.report.problems[1:])
+    for p in (0.5, 0.4):
+        remaining = checker.report.problems[1:]
+        checker.report = Report(problems=remaining)
         qtbot.keyClick(QApplication.focusWidget(), Qt.Key.Key_Space)
         assert store.document.nodes["drop"].params["p"] == p
-        qtbot.waitUntil(lambda: len(panel.rows) == left)  # noqa: B023
+        qtbot.waitUntil(lambda problems=remaining: len(panel.rows) == len(problems))
     assert panel.rows[0].hasFocus()
     delete_store(store)

@@ -11,18 +11,18 @@ from studio.ui.theme import icons, theme
 
 def compile_status_icon(status: CompileStatus) -> QIcon:
     """An icon that follows theme changes."""
-    return QIcon(_CompileMarkEngine(status))
+    return QIcon(_CompileStatusIconEngine(status))
 
 
-class _CompileMarkEngine(QIconEngine):
+class _CompileStatusIconEngine(QIconEngine):
     def __init__(self, status: CompileStatus) -> None:
         super().__init__()
         self._status = status
 
-    def paint(self, painter: QPainter, rect: object, mode: QIcon.Mode, state: QIcon.State) -> None:
+    def paint(self, painter: QPainter, rect: QRect, mode: QIcon.Mode, state: QIcon.State) -> None:
         colors = theme.current()
         color = QColor(colors.color(self._status.token))
-        area = QRectF(rect)  # pyright: ignore[reportArgumentType, reportCallIssue]
+        area = QRectF(rect)
         side = min(area.width(), area.height())
         square = QRectF(0, 0, side, side)
         square.moveCenter(area.center())
@@ -45,7 +45,7 @@ class _CompileMarkEngine(QIconEngine):
         return icons.cached_pixmap(key, size, lambda painter: self.paint(painter, QRect(QPoint(), size), mode, state))
 
     def clone(self) -> QIconEngine:
-        return _CompileMarkEngine(self._status)
+        return _CompileStatusIconEngine(self._status)
 
 
 __all__ = ["compile_status_icon"]

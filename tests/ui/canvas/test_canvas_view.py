@@ -22,7 +22,7 @@ from studio.ui.command_registry import CommandRegistry
 from studio.ui.palette.node_type_tree import MIME
 from studio.ui.project.project_store import ProjectStore
 from studio.ui.theme import motion
-from studio.ui.theme.theme import ThemeManager, contrast
+from studio.ui.theme.theme import Mode, ThemeManager, contrast
 from tests.ui.canvas.conftest import FakeChecker, MakeView, network, wire
 from tests.ui.canvas.mouse_and_keyboard import MIDDLE, MouseAndKeyboard
 
@@ -198,8 +198,8 @@ def test_theme_change_repaints(view: CanvasView, themes: ThemeManager) -> None:
 
 
 @pytest.mark.parametrize("mode", ["light", "dark"])
-def test_node_text_has_contrast(view: CanvasView, themes: ThemeManager, mode: str) -> None:
-    themes.set_mode(mode)  # pyright: ignore[reportArgumentType]
+def test_node_text_has_contrast(view: CanvasView, themes: ThemeManager, mode: Mode) -> None:
+    themes.set_mode(mode)
     style = view.canvas_scene.paint_context.style
     for category in style.header:
         assert contrast(style.text, style.header[category].color()) >= 4.5

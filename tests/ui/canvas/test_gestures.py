@@ -12,6 +12,7 @@ from studio.document import edits
 from studio.document.model import Node
 from studio.nodes.catalogue import catalogue
 from studio.ui.canvas.canvas_view import CanvasView
+from studio.ui.canvas.geometry import Side
 from studio.ui.project.project_store import ProjectStore
 from tests.ui.canvas.conftest import network, wire
 from tests.ui.canvas.mouse_and_keyboard import ALT, CTRL, MIDDLE, RIGHT, SHIFT, MouseAndKeyboard
@@ -196,10 +197,14 @@ def test_new_wire_replaces_the_wire_of_an_input(user: MouseAndKeyboard, store: P
     ],
 )
 def test_refused_wire_shows_the_reason(
-    user: MouseAndKeyboard, store: ProjectStore, source: tuple[str, str, str], target: tuple[str, str, str], reason: str
+    user: MouseAndKeyboard,
+    store: ProjectStore,
+    source: tuple[str, Side, str],
+    target: tuple[str, Side, str],
+    reason: str,
 ) -> None:
-    goal = user.port(*target)  # pyright: ignore[reportArgumentType]
-    user.hold(user.port(*source), goal)  # pyright: ignore[reportArgumentType]
+    goal = user.port(*target)
+    user.hold(user.port(*source), goal)
     assert user.view.overlays.pointer_message.isVisible()
     assert reason in user.view.overlays.pointer_message.text()
     user.release(goal)

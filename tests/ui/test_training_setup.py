@@ -23,7 +23,7 @@ from studio.ui.panels.inspector.trained_layers import TrainedLayersList
 from studio.ui.project.project import Project
 from studio.ui.window.main_window import MainWindow
 from tests.ui.canvas.mouse_and_keyboard import CTRL, SHIFT, MouseAndKeyboard
-from tests.ui.test_journey import add_from_palette, connect, empty_position
+from tests.ui.test_build_and_train import add_from_palette, connect, empty_position
 
 LEFT = Qt.MouseButton.LeftButton
 
@@ -112,7 +112,7 @@ def test_two_optimizers_train_their_checked_layers(
     for optimizer, other in (("adam", "logits"), (sgd, "hidden")):
         user.click(user.node(optimizer))
         layers: TrainedLayersList = form_widget(window, project, TrainedLayersList)
-        qtbot.waitUntil(lambda: layers.all_layers.isVisible() and "logits" in layers.boxes)  # noqa: B023
+        qtbot.waitUntil(lambda shown=layers: shown.all_layers.isVisible() and "logits" in shown.boxes)
         press(layers.all_layers)
         press(layers.boxes[other])
     nodes = canvas.store.document.nodes
