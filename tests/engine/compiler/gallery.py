@@ -35,13 +35,13 @@ def a_branch_on_a_mean(x: Tensor) -> Tensor:
 
 
 @shown
-def a_choice_within_a_line(x: Tensor) -> Tensor:
+def a_conditional_expression(x: Tensor) -> Tensor:
     y = x.exp()
     return y.log() if y.sum() > 5 else y  # breaks: bool
 
 
 @shown
-def a_loop_until_it_is_large(x: Tensor) -> Tensor:
+def a_while_loop(x: Tensor) -> Tensor:
     y = x * 1
     while y.sum() < 50:  # breaks: bool
         y = y * 2
@@ -69,7 +69,7 @@ def a_comparison_of_tensors(x: Tensor) -> Tensor:
 
 
 @shown
-def pythons_own_max(x: Tensor) -> Tensor:
+def a_builtin_max(x: Tensor) -> Tensor:
     return max(x * 2) + 1  # breaks: bool
 
 
@@ -118,7 +118,7 @@ def a_list(x: Tensor) -> list[float]:
 
 
 @shown
-def going_through_the_elements(x: Tensor) -> float:
+def iteration_over_elements(x: Tensor) -> float:
     total = 0.0
     for value in x * 2:
         total += float(value)  # breaks: iteration
@@ -163,7 +163,7 @@ def formatting_a_number(x: Tensor) -> str:
 
 
 @shown
-def writing_what_numpy_holds(x: Tensor) -> Tensor:
+def a_write_to_memory_shared_with_numpy(x: Tensor) -> Tensor:
     y = x * 2
     array = y.numpy()  # breaks: array
     y.add_(1)  # breaks: exposed
@@ -180,12 +180,12 @@ def a_mask(x: Tensor) -> Tensor:
 
 
 @shown
-def places_that_are_not_zero(x: Tensor) -> Tensor:
+def nonzero_indices(x: Tensor) -> Tensor:
     return (x - 1).nonzero() + 1  # breaks: shape
 
 
 @shown
-def different_values(x: Tensor) -> Tensor:
+def unique_values(x: Tensor) -> Tensor:
     y = x.round()
     return y.unique() * 2  # breaks: shape
 
@@ -200,7 +200,7 @@ def a_copy_by_python(x: Tensor) -> Tensor:
 
 
 @shown
-def a_view_by_steps_of_its_own(x: Tensor) -> Tensor:
+def a_strided_view(x: Tensor) -> Tensor:
     y = x * 2
     return y.as_strided((2, 2), (1, 1)) + 1  # breaks: memory
 
@@ -212,14 +212,14 @@ def a_view_as_smaller_numbers(x: Tensor) -> Tensor:
 
 
 @disable
-def kept_out(x: Tensor) -> Tensor:
+def disabled_function(x: Tensor) -> Tensor:
     return x.sin()
 
 
 @shown
-def a_function_that_is_kept_out(x: Tensor) -> Tensor:
+def a_call_of_a_disabled_function(x: Tensor) -> Tensor:
     y = x * 2
-    return kept_out(y) + 1  # breaks: disabled
+    return disabled_function(y) + 1  # breaks: disabled
 
 
 @shown
@@ -230,7 +230,7 @@ def an_explicit_break(x: Tensor) -> Tensor:
 
 
 @shown
-def ops_that_somebody_watches(x: Tensor) -> Tensor:
+def observed_ops(x: Tensor) -> Tensor:
     y = x * 2
     with inspect.recording():
         z = y + 1  # breaks: observed

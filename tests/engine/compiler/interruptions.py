@@ -1,4 +1,4 @@
-"""Training steps that are interrupted at chosen places of the engine's code, and what is left of a model then."""
+"""Training steps that are interrupted at chosen points of the engine's code, and the state of the model afterwards."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ class Interrupter:
     """Raises KeyboardInterrupt in the engine's code, and in that of the steps below, where CPython could.
 
     Args:
-        at: the number of the place, from 0; none by default, to count them
+        at: index of the point, from 0; None to count the points
     """
 
     def __init__(self, at: int = -1) -> None:
         self._at = at
         self.count = 0
-        """The places so far."""
+        """Number of points so far."""
         self._codes: dict[CodeType, tuple[frozenset[int], dict[int, int]]] = {}
 
     def call(self, function: Callable[[], Any]) -> bool:
@@ -72,12 +72,12 @@ class Interrupter:
         found = self._codes.get(code)
         if found is None:
             bytecode = dis.Bytecode(code)
-            places = frozenset(one.offset for one in bytecode if one.opname.startswith(_CHECKING))
+            offsets = frozenset(one.offset for one in bytecode if one.opname.startswith(_CHECKING))
             handlers: dict[int, int] = {}
             for entry in bytecode.exception_entries:  # pyright: ignore[reportAttributeAccessIssue]
                 for offset in range(entry.start, entry.end):
                     handlers[offset] = entry.target
-            found = self._codes[code] = places, handlers
+            found = self._codes[code] = offsets, handlers
         return found
 
 
@@ -129,12 +129,12 @@ class _Lstm(nn.Module):
 class _Gpt(nn.Module):
     def __init__(self) -> None:
         super().__init__()
-        self.tokens, self.places = nn.Embedding(7, 8), nn.Parameter(engine.randn(6, 8))
+        self.tokens, self.positions = nn.Embedding(7, 8), nn.Parameter(engine.randn(6, 8))
         self.block = nn.TransformerEncoderLayer(8, 2, 16, dropout=0.1, batch_first=True)
         self.head = nn.Linear(8, 3)
 
     def forward(self, x: Any) -> Any:
-        return self.head(self.block(self.tokens(x) + self.places)[:, -1])
+        return self.head(self.block(self.tokens(x) + self.positions)[:, -1])
 
 
 def _mlp() -> Training:

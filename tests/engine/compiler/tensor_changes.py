@@ -34,7 +34,7 @@ TENSORS: dict[str, Case] = {
     "captured tensor as an index": ("w = engine.tensor([0, 1])", "x[w] * 2", "w.add_(1).remainder_(3)"),
     "captured tensor as a list": ("w = engine.ones(2)", "x * w.tolist()[0]", "w.add_(n)"),
     "captured tensor's size": ("w = engine.ones(1)", "x * w.numel()", "w = engine.ones(1 + n)"),
-    "captured tensor's place in a list": ("k = [engine.ones(3)]", "x * k[0]", "k[0] = engine.full((3,), 1.0 + n)"),
+    "captured tensor in a list": ("k = [engine.ones(3)]", "x * k[0]", "k[0] = engine.full((3,), 1.0 + n)"),
     "list of tensors": ("k = [engine.ones(3)]", "sum(x * w for w in k)", "k.append(engine.ones(3))"),
     "captured tensor asks for gradients": ("w = engine.ones(3)", "x * w", "w.requires_grad_(n == 1)"),
     "captured tensor is frozen": ("w = engine.ones(3).requires_grad_()", "x * w", "w.requires_grad_(n == 2)"),
@@ -100,7 +100,7 @@ TENSORS: dict[str, Case] = {
     ),
     "default device": ("", "engine.ones(3).device.type", "engine.set_default_device('meta' if n == 1 else 'cpu')"),
     "gradient mode": ("", "x * 2", "engine.set_grad_enabled(n == 2)"),
-    "gradient mode that is asked": (
+    "gradient mode that is read": (
         "", "x * (2 if engine.is_grad_enabled() else 3)", "engine.set_grad_enabled(n == 2)",
     ),
     "gradient mode inside": ("k = [True]", "with engine.set_grad_enabled(k[0]): return x * 2", "k[0] = not k[0]"),
@@ -120,7 +120,7 @@ TENSORS: dict[str, Case] = {
         "engine.use_deterministic_algorithms(n == 1)",
     ),
     "seed": ("", "x * engine.rand(3)", "engine.manual_seed(n)"),
-    "seed that is asked": ("", "x * float(engine.initial_seed() % 7)", "engine.manual_seed(n)"),
+    "seed that is read": ("", "x * float(engine.initial_seed() % 7)", "engine.manual_seed(n)"),
     "generator of random numbers": (
         "g = engine.Generator().manual_seed(0)", "x * engine.rand(3, generator=g)", "g.manual_seed(n)",
     ),

@@ -28,7 +28,7 @@ def marked(function: Callable[..., Any]) -> set[tuple[str, int]]:
     return {(match[1], number) for number, text in enumerate(lines, first) if (match := MARK.search(text))}
 
 
-def told(compiled: CompiledFunction) -> dict[tuple[str, int], int]:
+def counted_breaks(compiled: CompiledFunction) -> dict[tuple[str, int], int]:
     found: Counter[tuple[str, int]] = Counter()
     for one in compiled.report.breaks.values():
         assert one.where is not None
@@ -47,7 +47,7 @@ def x() -> engine.Tensor:
 
 
 @pytest.mark.parametrize("function", GALLERY, ids=lambda function: function.__name__)
-def test_each_break_has_its_cause_and_line_in_every_call(function: Callable[..., Any], x: engine.Tensor) -> None:
+def test_each_break_has_its_reason_and_line_in_every_call(function: Callable[..., Any], x: engine.Tensor) -> None:
     compiled, expected = compile(function), numbers(function(x))
     assert marked(function)
     before: dict[tuple[str, int], int] = {}
@@ -55,7 +55,7 @@ def test_each_break_has_its_cause_and_line_in_every_call(function: Callable[...,
     for call in range(4):
         found = numbers(compiled(x))
         assert np.array_equal(found, expected) or np.allclose(found, expected, rtol=1e-6)
-        now = told(compiled)
+        now = counted_breaks(compiled)
         new = {key: count - before.get(key, 0) for key, count in now.items()}
         assert set(now) == marked(function)
         first, before = first or new, now
@@ -77,12 +77,12 @@ def test_explain_names_each_break(function: Callable[..., Any], x: engine.Tensor
         assert one.seconds > 0
 
 
-def test_the_gallery_shows_every_reason_but_those_tested_below() -> None:
+def test_gallery_covers_all_other_reasons() -> None:
     assert len(GALLERY) >= 15
     assert set(REASONS) - {reason for one in GALLERY for reason, _ in marked(one)} == {"device", "limit"}
 
 
-def test_more_paths_than_are_kept() -> None:
+def test_paths_beyond_the_limit_run_eagerly() -> None:
     @compile
     def f(x: engine.Tensor, n: int) -> engine.Tensor:
         return x.reshape(1, -1).expand(n, -1) + 1
@@ -113,11 +113,11 @@ def test_copies_to_other_devices(x: engine.Tensor, monkeypatch: pytest.MonkeyPat
         assert copies(x).cpu().tolist() == [3, 5, 7]
         assert meets(x).cpu().tolist() == [13] * 3
     for one in (copies, meets):
-        assert set(told(one)) == marked(one.function)
-        assert set(told(one).values()) == {3}
+        assert set(counted_breaks(one)) == marked(one.function)
+        assert set(counted_breaks(one).values()) == {3}
 
 
-def test_the_rest_of_a_call_is_recorded_again_after_each_break(x: engine.Tensor) -> None:
+def test_recording_continues_after_each_break(x: engine.Tensor) -> None:
     @compile
     def f(x: engine.Tensor) -> float:
         return float((x * 2).sum()) + float((x + 1).sum())
@@ -127,7 +127,7 @@ def test_the_rest_of_a_call_is_recorded_again_after_each_break(x: engine.Tensor)
     assert [len(root.children) for root in f.roots.values()] == [1, 1]
 
 
-def test_what_was_recorded_is_there_after_a_break_not_only_what_was_asked_for(x: engine.Tensor) -> None:
+def test_break_computes_all_recorded_values(x: engine.Tensor) -> None:
     @compile
     def f(x: engine.Tensor) -> engine.Tensor:
         other = x.exp()
@@ -153,7 +153,7 @@ def test_reading_a_tensor_without_recorded_uses_is_not_a_graph_break(x: engine.T
     assert not f.report.breaks
 
 
-def test_shapes_dtypes_and_devices_can_be_asked_for(x: engine.Tensor) -> None:
+def test_shape_dtype_and_device_cause_no_break(x: engine.Tensor) -> None:
     @compile(fullgraph=True)
     def f(x: engine.Tensor) -> engine.Tensor:
         y = x.reshape(3, 1) * x

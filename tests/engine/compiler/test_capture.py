@@ -37,7 +37,7 @@ def batches(count: int, last: int = 16) -> list[tuple[engine.Tensor, engine.Tens
 
 
 @pytest.mark.parametrize("last", [16, 5])
-def test_a_training_step_gives_eager_numbers(last: int) -> None:
+def test_training_step_matches_eager_mode(last: int) -> None:
     data = batches(6, last) * 2
     model, optimizer = network()
     expected = [step(model, optimizer, x, y).item() for x, y in data]
@@ -50,7 +50,7 @@ def test_a_training_step_gives_eager_numbers(last: int) -> None:
     assert not compiled.report.breaks
 
 
-def test_nothing_deferred_is_left_after_a_call() -> None:
+def test_no_deferred_tensors_after_a_call() -> None:
     model, optimizer = network()
     compiled = compile(step)
     for x, y in batches(3):
@@ -69,7 +69,7 @@ def again(function: Callable[..., Any], *args: Any) -> tuple[Any, CompiledFuncti
     return compiled(*args), compiled
 
 
-def test_a_known_path_computes_nothing_before_the_end() -> None:
+def test_known_path_is_computed_at_the_end() -> None:
     kept: list[engine.Tensor] = []
 
     def f(x: engine.Tensor) -> engine.Tensor:
@@ -83,7 +83,7 @@ def test_a_known_path_computes_nothing_before_the_end() -> None:
     assert kept[1].tolist() == [3, 3, 3]
 
 
-def test_python_runs_on_every_call_and_floats_may_change() -> None:
+def test_python_runs_on_every_call_with_new_floats() -> None:
     scale = [1.0]
 
     @compile
@@ -96,7 +96,7 @@ def test_python_runs_on_every_call_and_floats_may_change() -> None:
     assert f.recorded == 3
 
 
-def test_a_branch_on_a_value_is_one_break_and_each_side_is_recorded_once() -> None:
+def test_branch_on_a_value_is_one_break() -> None:
     @compile
     def f(a: engine.Tensor, b: engine.Tensor) -> engine.Tensor:
         x = a @ b
@@ -116,7 +116,7 @@ def test_a_branch_on_a_value_is_one_break_and_each_side_is_recorded_once() -> No
     assert found.count == 6
 
 
-def test_writes_reach_memory_from_outside_in_order() -> None:
+def test_writes_to_inputs_are_applied_in_order() -> None:
     @compile
     def f(x: engine.Tensor) -> list[engine.Tensor]:
         before = x * 1
@@ -134,7 +134,7 @@ def test_writes_reach_memory_from_outside_in_order() -> None:
         assert x.tolist() == [1, 0, 0]
 
 
-def test_memory_that_numpy_holds_is_read_and_written_at_once() -> None:
+def test_memory_shared_with_numpy_is_accessed_immediately() -> None:
     array = np.zeros(2, np.float32)
 
     @compile
@@ -149,7 +149,7 @@ def test_memory_that_numpy_holds_is_read_and_written_at_once() -> None:
     assert [f(x).tolist() for _ in range(3)] == [[3, 0], [15, 0], [51, 0]]
 
 
-def test_random_numbers_are_those_of_eager_mode() -> None:
+def test_random_numbers_match_eager_mode() -> None:
     x = engine.ones(50)
 
     def f() -> engine.Tensor:
@@ -178,7 +178,7 @@ def test_shape_errors_are_raised_at_the_line_of_the_call() -> None:
     assert effects.item() == 3
 
 
-def test_an_exception_runs_what_was_recorded_before_it() -> None:
+def test_exception_runs_the_recorded_ops_before_it() -> None:
     total = engine.zeros(1)
 
     @compile
@@ -195,7 +195,7 @@ def test_an_exception_runs_what_was_recorded_before_it() -> None:
     assert total.item() == 23
 
 
-def test_an_error_of_values_names_the_line_and_what_was_lost() -> None:
+def test_value_error_names_the_line_and_later_tensors_fail() -> None:
     kept: list[engine.Tensor] = []
 
     @compile
@@ -213,7 +213,7 @@ def test_an_error_of_values_names_the_line_and_what_was_lost() -> None:
         kept[-1].tolist()
 
 
-def test_fullgraph_refuses_a_break_with_the_reason() -> None:
+def test_fullgraph_raises_at_a_break_with_the_reason() -> None:
     @compile(fullgraph=True)
     def f(x: engine.Tensor) -> float:
         return float((x * 2).sum())
@@ -222,7 +222,7 @@ def test_fullgraph_refuses_a_break_with_the_reason() -> None:
         f(engine.ones(2))
 
 
-def test_results_whose_shape_depends_on_numbers() -> None:
+def test_data_dependent_shapes() -> None:
     @compile
     def f(x: engine.Tensor) -> engine.Tensor:
         y = x * 2

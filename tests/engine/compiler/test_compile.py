@@ -84,7 +84,7 @@ def test_methods_and_other_callables() -> None:
         ({"options": {"max_autotune": True}}, "option 'max_autotune' does not exist"),
     ],
 )
-def test_arguments_that_mean_nothing_are_refused(arguments: dict[str, Any], message: str) -> None:
+def test_unsupported_arguments_are_refused(arguments: dict[str, Any], message: str) -> None:
     with pytest.raises(CompileError, match=message):
         engine.compile(double, **arguments)
     with pytest.raises(CompileError, match=message):
@@ -107,7 +107,7 @@ async def asynchronous() -> AsyncIterator[int]:
     ("function", "message"),
     [(generator, "generator"), (asynchronous, "generator"), (coroutine, "async"), (Network, "class"), (3, "got 3")],
 )
-def test_what_cannot_be_compiled_is_refused(function: Any, message: str) -> None:
+def test_functions_that_cannot_be_compiled_are_refused(function: Any, message: str) -> None:
     with pytest.raises(CompileError, match=message):
         engine.compile(function)
 
@@ -166,7 +166,7 @@ def test_allowed_functions_are_recorded_like_any_other() -> None:
     assert allowed.__doc__ == "Twice as much."
 
 
-def test_reset_forgets() -> None:
+def test_reset_removes_traces() -> None:
     f = engine.compile(double)
     f(engine.ones(2))
     assert (f.recorded, f.report.calls) == (1, 1)
@@ -201,7 +201,7 @@ def test_copies_and_pickles() -> None:
 # -- modules
 
 
-def test_a_compiled_module_is_the_module() -> None:
+def test_compiled_module_keeps_the_interface_of_the_module() -> None:
     engine.manual_seed(0)
     model = Network()
     compiled = engine.compile(model)
@@ -226,7 +226,7 @@ def test_a_compiled_module_is_the_module() -> None:
         compiled.missing  # noqa: B018
 
 
-def test_a_compiled_container() -> None:
+def test_compiled_container_keeps_its_interface() -> None:
     model = engine.compile(nn.Sequential(nn.Linear(2, 3), nn.ReLU()))
     assert len(model) == 2
     assert model[1] in list(model)
@@ -323,7 +323,7 @@ def test_models_train_in_separate_threads() -> None:
     assert all(losses == found[0] for losses in found.values())
 
 
-def test_a_tensor_of_a_call_under_way_is_refused_elsewhere() -> None:
+def test_tensor_of_a_running_call_is_refused_in_other_threads() -> None:
     found: list[EngineError] = []
 
     def read(y: engine.Tensor) -> None:
@@ -348,7 +348,7 @@ def test_a_tensor_of_a_call_under_way_is_refused_elsewhere() -> None:
 
 @pytest.mark.parametrize("fails", [False, True])
 @pytest.mark.parametrize("fullgraph", [False, True])
-def test_nothing_of_a_call_is_kept(fails: bool, fullgraph: bool) -> None:
+def test_calls_release_their_tensors(fails: bool, fullgraph: bool) -> None:
     """Arrays go with the last tensor, without waiting for the garbage collector."""
 
     @engine.compile(fullgraph=fullgraph)

@@ -58,7 +58,7 @@ def plans(node: TraceNode) -> Iterator[Any]:
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("name", list(CASES))
-def test_parts_give_eager_numbers(name: str, dtype: Any) -> None:
+def test_decompositions_match_eager_mode(name: str, dtype: Any) -> None:
     function, arrays = CASES[name]
     arrays = [array.astype(dtype) if array.dtype.kind == "f" else array for array in arrays]
 
@@ -88,7 +88,7 @@ def test_parts_give_eager_numbers(name: str, dtype: Any) -> None:
             np.testing.assert_allclose(ours, theirs, rtol=bound, atol=bound * np.abs(theirs).max(initial=1))
 
 
-def test_a_class_that_there_is_not_is_refused() -> None:
+def test_invalid_class_index_is_refused() -> None:
     compiled = compile(F.cross_entropy)
     x = engine.tensor(X)
     for _ in range(3):
@@ -97,7 +97,7 @@ def test_a_class_that_there_is_not_is_refused() -> None:
         compiled(x, engine.tensor(np.where(Y == 3, 10, Y)))
 
 
-def test_dropout_draws_eager_numbers() -> None:
+def test_dropout_matches_eager_mode() -> None:
     def step(x: Any) -> Any:
         engine.manual_seed(3)
         return F.dropout(F.relu(x), 0.3)

@@ -74,7 +74,7 @@ class Training:
 
 
 @pytest.mark.parametrize("resume", [1, 3, 6])
-def test_a_resumed_training_goes_on_bit_for_bit(resume: int) -> None:
+def test_resumed_training_is_bit_identical(resume: int) -> None:
     whole = Training()
     expected = [whole.run(number) for number in range(10)]
     assert (compile_state(whole.by, 0).breaks, compile_state(whole.by, 0).recompiles) == (0, 2)
@@ -89,7 +89,7 @@ def test_a_resumed_training_goes_on_bit_for_bit(resume: int) -> None:
         assert second.run(number) == expected[number], number
 
 
-def test_what_stands_in_for_kernels_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_reference_kernels_do_not_change_results(monkeypatch: pytest.MonkeyPatch) -> None:
     whole = Training()
     expected = [whole.run(number) for number in range(7)]
     monkeypatch.setattr("engine.compiler.kernels.cpu_kernel.CpuKernel.ready", property(lambda _: False))
@@ -98,7 +98,7 @@ def test_what_stands_in_for_kernels_changes_nothing(monkeypatch: pytest.MonkeyPa
     assert compile_state(other.by, 0).tier == "interpreted"
 
 
-def test_machines_where_kernels_do_not_compile_give_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_failed_kernels_do_not_change_results(monkeypatch: pytest.MonkeyPatch) -> None:
     whole = Training()
     expected = [whole.run(number) for number in range(7)]
 
@@ -150,7 +150,7 @@ def views(x: Any, w: Any) -> Any:
 
 
 @pytest.mark.parametrize("function", [branching, looking, helped, views])
-def test_a_first_call_gives_the_numbers_of_later_ones(function: Callable[..., Any]) -> None:
+def test_first_call_matches_later_calls(function: Callable[..., Any]) -> None:
     def called(compiled: Any, number: int) -> list[Any]:
         draw = random.Generator(9).fork(number)
         x, w = engine.from_numpy(draw.normal((33, 4))), engine.from_numpy(draw.normal((4, 4))).clone()
@@ -164,7 +164,7 @@ def test_a_first_call_gives_the_numbers_of_later_ones(function: Callable[..., An
         assert called(CompiledFunction(function, exact=True), number) == called(known, number)
 
 
-def test_an_error_leaves_what_was_done_before_it(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_error_keeps_changes_before_the_last_break(monkeypatch: pytest.MonkeyPatch) -> None:
     def failing(w: Any) -> None:
         w.mul_(2.0).exp_()
         raise RuntimeError("stop")

@@ -21,7 +21,7 @@ from engine.nn import functional
 
 def line_of(function: Callable[..., Any], text: str) -> int:
     lines, first = inspect.getsourcelines(function)
-    return next(first + place for place, line in enumerate(lines) if text in line)
+    return next(first + offset for offset, line in enumerate(lines) if text in line)
 
 
 # -- the example of the material
@@ -37,7 +37,7 @@ def branching(a: engine.Tensor, b: engine.Tensor) -> engine.Tensor:
     return x @ a
 
 
-def test_two_islands_and_a_break() -> None:
+def test_explains_two_segments_and_a_break() -> None:
     a, b = engine.ones(3, 3), engine.eye(3)
     found = explain(branching)(a, b)
     before, after = found.segments
@@ -55,7 +55,7 @@ def test_two_islands_and_a_break() -> None:
     assert not found.recompiles
 
 
-def test_the_other_side_of_a_branch_is_compiled_once() -> None:
+def test_each_branch_is_compiled_once() -> None:
     compiled = engine.compile(branching)
     a, b = engine.ones(3, 3), engine.eye(3)
     for _ in range(3):
@@ -77,7 +77,7 @@ def test_the_other_side_of_a_branch_is_compiled_once() -> None:
 # -- a whole training step
 
 
-def test_a_training_step_is_one_segment_with_all_lines() -> None:
+def test_training_step_is_one_segment_with_all_lines() -> None:
     model = nn.Sequential(nn.Linear(3, 4), nn.ReLU(), nn.Linear(4, 2))
     adam = optim.Adam(model.parameters())
 
@@ -92,8 +92,8 @@ def test_a_training_step_is_one_segment_with_all_lines() -> None:
     found = explain(step, repeat=2)(engine.ones(5, 3), engine.tensor([0, 1, 0, 1, 1]))
     (segment,) = found.segments
     forward, gradient, update = (line_of(step, text) for text in ("scores =", "loss =", "adam.step"))
-    told = {(one.line.number, one.backward) for one in segment.operations if one.line}
-    assert {(forward, False), (forward, True), (gradient, False), (gradient, True), (update, False)} <= told
+    lines = {(one.line.number, one.backward) for one in segment.operations if one.line}
+    assert {(forward, False), (forward, True), (gradient, False), (gradient, True), (update, False)} <= lines
     written = [guard.array for guard in segment.guards if guard.written]
     assert sorted(written) == sorted(["4×3 float32", "4 float32", "2×4 float32", "2 float32"] * 3)
     assert segment.numbers > 0
@@ -103,7 +103,7 @@ def test_a_training_step_is_one_segment_with_all_lines() -> None:
     assert 0 < found.memory <= segment.held + 64 * len(segment.operations), "each begins at a cache line of its own"
 
 
-def test_a_module_and_keywords() -> None:
+def test_explains_modules_and_keyword_arguments() -> None:
     model = nn.Linear(2, 3)
     for one in (model, engine.compile(model)):
         found = explain(one)(input=engine.ones(1, 2))
@@ -143,7 +143,7 @@ def test_iterations_of_a_loop_are_reported_together() -> None:
     assert "Segment 2, 3, 4, …, 20: 2 ops, fused into 1 kernel, 19 times per call" in text
 
 
-def test_many_segments_are_cut() -> None:
+def test_many_segments_are_abbreviated() -> None:
     def all_different(x: engine.Tensor) -> float:
         return sum(x[:n].sum().item() for n in range(1, 21))
 
@@ -151,18 +151,18 @@ def test_many_segments_are_cut() -> None:
     assert "and 14 more segments, each after a graph break" in text
 
 
-def test_explaining_within_a_compiled_function_is_refused() -> None:
+def test_explain_inside_a_compiled_function_is_refused() -> None:
     with pytest.raises(CompileError, match="inside a compiled function"):
         engine.compile(lambda x: explain(branching)(x, x))(engine.ones(2, 2))
 
 
-def test_fullgraph_functions_are_explained_rather_than_refused() -> None:
+def test_breaks_of_fullgraph_functions_are_explained() -> None:
     found = explain(engine.compile(branching, fullgraph=True))(engine.ones(3, 3), engine.eye(3))
     assert [one.reason for one in found.breaks] == ["bool"]
 
 
 @pytest.mark.parametrize(("backend", "how"), [("eager", "call by call"), ("aot_eager", "unfused")])
-def test_how_a_segment_runs(backend: str, how: str) -> None:
+def test_execution_kind_of_a_segment(backend: str, how: str) -> None:
     found = explain(engine.compile(branching, backend=backend))(engine.ones(3, 3), engine.eye(3))
     assert [segment.how for segment in found.segments] == [how] * 2
     assert f"backend='{backend}'" in str(found)
@@ -187,7 +187,7 @@ def test_replayed_calls_are_reported() -> None:
     assert one.call == 6
 
 
-def test_results_that_are_sometimes_held_are_reported() -> None:
+def test_plans_for_different_sets_of_results_are_counted() -> None:
     kept = []
 
     @engine.compile
@@ -247,7 +247,7 @@ CHANGES: list[tuple[dict[str, Any], str, str, str]] = [
 
 
 @pytest.mark.parametrize(("change", "expected", "got", "differences"), CHANGES)
-def test_a_recompile_names_what_differed(change: dict[str, Any], expected: str, got: str, differences: str) -> None:
+def test_recompile_names_the_differences(change: dict[str, Any], expected: str, got: str, differences: str) -> None:
     compiled = engine.compile(scaled)
     given = {"x": X, "y": Y}
     for arguments in (given, given, given | change, given | change):
@@ -259,7 +259,7 @@ def test_a_recompile_names_what_differed(change: dict[str, Any], expected: str, 
     assert (one.expected, one.got, "; ".join(one.differences)) == (expected, got, differences)
 
 
-def test_the_nearest_earlier_recording_is_the_one_compared_with() -> None:
+def test_recompile_is_compared_with_the_nearest_trace() -> None:
     compiled = engine.compile(scaled)
     for x in (X, engine.ones(7, 1), X.double()):
         compiled(x, Y if x.shape[0] == 3 else engine.ones(7, 1))
@@ -267,7 +267,7 @@ def test_the_nearest_earlier_recording_is_the_one_compared_with() -> None:
     assert last.differences == ("input 1 has dtype float64, had float32",)
 
 
-def test_a_call_that_ends_earlier() -> None:
+def test_recompile_of_a_call_that_ends_earlier() -> None:
     @engine.compile
     def f(x: engine.Tensor, go_on: bool) -> engine.Tensor:
         y = x + 1
@@ -280,7 +280,7 @@ def test_a_call_that_ends_earlier() -> None:
     assert one.differences == ("the call ended here; the earlier call continued",)
 
 
-def test_floats_recompile_nothing() -> None:
+def test_changing_floats_cause_no_recompile() -> None:
     @engine.compile
     def f(x: engine.Tensor, scale: float) -> engine.Tensor:
         return x * scale + scale
@@ -308,7 +308,7 @@ OF = {"a": "bool", "i": "bool", "w": "bool", "t": "number", "l": "number", "p": 
 
 
 @pytest.mark.parametrize(("source", "expected"), REWRITES.items())
-def test_rewrites_use_the_words_of_the_line(source: str, expected: str, tmp_path: Any) -> None:
+def test_rewrites_use_the_names_of_the_line(source: str, expected: str, tmp_path: Any) -> None:
     path = tmp_path / "program.py"
     path.write_text(f"def f(a, b, total, loss, losses):\n    {source.replace(chr(10), chr(10) + '    ')}\n")
     reason = REASONS[OF[source[0]]]
@@ -316,7 +316,7 @@ def test_rewrites_use_the_words_of_the_line(source: str, expected: str, tmp_path
     assert expected in suggest_rewrite(reason, (str(path), line))
 
 
-def test_a_line_that_cannot_be_understood_gets_the_reasons_own_advice() -> None:
+def test_unknown_statement_gets_general_advice() -> None:
     for reason in REASONS.values():
         assert suggest_rewrite(reason, None) == suggest_rewrite(reason, ("<nowhere>", 3)) == reason.advice
 

@@ -261,7 +261,9 @@ def steps() -> st.SearchStrategy[Step]:
     st.sampled_from(SHAPES),
     st.sampled_from([np.float32, np.float64]),
 )
-def test_kernels_and_stand_ins_agree_within_bounds(program: list[Step], shape: tuple[int, int], dtype: Any) -> None:
+def test_kernels_and_reference_kernels_agree_within_bounds(
+    program: list[Step], shape: tuple[int, int], dtype: Any
+) -> None:
     numbers, judge = Numbers(shape, dtype), Judge(Numbers(shape, dtype))
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(Bounded, "unit", float(np.finfo(dtype).eps) / 2)
@@ -273,11 +275,11 @@ def test_kernels_and_stand_ins_agree_within_bounds(program: list[Step], shape: t
     with waiting():
         compiled = history(Real(numbers), CompiledFunction(Real.run, exact=True), program)
     for found in uncompiled:  # the first call records the paths
-        for ours, wanted in zip(compiled, found, strict=True):
-            assert [array.tobytes() for array in ours] == [array.tobytes() for array in wanted]
+        for ours, expected in zip(compiled, found, strict=True):
+            assert [array.tobytes() for array in ours] == [array.tobytes() for array in expected]
     for found in (eager, compiled):
-        for call, wanted in zip(found, bounds, strict=True):
-            for number, (array, bound) in enumerate(zip(call, wanted, strict=True)):
+        for call, expected in zip(found, bounds, strict=True):
+            for number, (array, bound) in enumerate(zip(call, expected, strict=True)):
                 assert array.shape == bound.shape
                 off = np.abs(array.astype(np.float64) - bound.value)
                 inside = off <= bound.error

@@ -62,7 +62,7 @@ def measured(model: nn.Module, x: Any) -> list[Any]:
 
 @pytest.mark.parametrize("first", MODES)
 @pytest.mark.parametrize("second", MODES)
-def test_modes_are_part_of_what_a_replay_depends_on(first: str, second: str) -> None:
+def test_replays_depend_on_modes(first: str, second: str) -> None:
     def described(step: Callable[..., Any]) -> list[Any]:
         engine.manual_seed(0)
         model, x, found = nn.Linear(3, 2), engine.ones(4, 3), []
@@ -94,7 +94,7 @@ def _hooked_sum() -> nn.Module:
 
 
 @pytest.mark.parametrize("case", REFUSED)
-def test_what_is_not_known_through_and_through_is_refused(case: str) -> None:
+def test_unknown_state_prevents_replays(case: str) -> None:
     make, why = REFUSED[case]
     first, second = make()
     f = CompiledFunction(lambda first, second: engine.ones(2) * 2 if second else first, replay_classes=())
@@ -106,7 +106,7 @@ def test_what_is_not_known_through_and_through_is_refused(case: str) -> None:
         assert re.search(why, text)
 
 
-def test_functions_with_state_are_refused() -> None:
+def test_closures_and_callables_with_state_are_refused() -> None:
     k = [2.0]
     for function in (lambda x: x * k[0], Clouds(seed=0).losses, nn.ReLU()):
         with pytest.raises(CompileError, match="cannot be replayed"):
@@ -146,7 +146,7 @@ CHANGES: dict[str, Callable[[Any], Any]] = {
 
 
 @pytest.mark.parametrize("change", CHANGES)
-def test_what_changes_between_steps_of_a_task_is_seen(change: str) -> None:
+def test_changes_between_steps_of_a_task_are_noticed(change: str) -> None:
     def trained(*, compile: bool) -> Any:
         task = type("Made", (ByHand,), {})(seed=1)
         steps = (event for event in fit.fit(task, epochs=4, compile=compile) if isinstance(event, fit.Step))
@@ -163,7 +163,7 @@ def test_what_changes_between_steps_of_a_task_is_seen(change: str) -> None:
         assert same_weights(trained(compile=False), trained(compile=True))
 
 
-def test_tasks_are_not_replayed_unless_their_classes_are_vouched_for() -> None:
+def test_tasks_are_replayed_only_with_replay_classes() -> None:
     class Counting(fit.Task):
         def data(self) -> data.Loaders:
             return Clouds(seed=0).data()
@@ -199,7 +199,7 @@ def scaled(x: Any, rate: Any) -> Any:
     return x * (rate.scale if isinstance(rate, Rate) else rate)
 
 
-def test_an_equal_number_is_not_a_change() -> None:
+def test_equal_numbers_pass_the_guard() -> None:
     f, x, rate = CompiledFunction(scaled, replay_classes=(Rate,)), engine.ones(2), Rate(2.0)
     for number in range(6):
         rate.scale = float(f"{2 + number - number}")
@@ -208,13 +208,13 @@ def test_an_equal_number_is_not_a_change() -> None:
     assert not f.replays.missed
 
 
-def test_another_object_in_the_memory_of_an_argument_is_another_argument() -> None:
+def test_object_with_a_reused_id_fails_the_guard() -> None:
     f, x = CompiledFunction(scaled, replay_classes=(Rate,)), engine.ones(2)
-    for scale in (2.0, 2.0, 2.0, 2.0, 2.0, 3.0, 3.0, 2.0):  # each lies where the one before it did
+    for scale in (2.0, 2.0, 2.0, 2.0, 2.0, 3.0, 3.0, 2.0):  # each has the address of the one before
         assert f(x, Rate(scale)).tolist() == [scale, scale]
 
 
-def test_an_argument_that_is_always_the_same_object_is_replayed() -> None:
+def test_same_object_argument_is_replayed() -> None:
     f, x, rates = CompiledFunction(scaled, replay_classes=(Rate,)), engine.ones(2), [Rate(2.0), Rate(3.0)]
     for number in range(12):
         rate = rates[number % 2]
@@ -222,13 +222,13 @@ def test_an_argument_that_is_always_the_same_object_is_replayed() -> None:
     assert f.replays.count > 0
 
 
-def test_zeros_of_both_signs_are_two_arguments() -> None:
+def test_signed_zeros_have_different_signatures() -> None:
     f = CompiledFunction(scaled, replay_classes=())
     for number in (0.0, 0.0, 0.0, 0.0, -0.0):
         assert str(f(engine.ones(1), number).item()) == str(number)
 
 
-def test_arguments_that_never_come_again_are_forgotten() -> None:
+def test_number_of_call_signatures_is_limited() -> None:
     f, x = CompiledFunction(scaled, replay_classes=()), engine.ones(1)
     for number in range(2 * MAX_CALL_SIGNATURES):
         f(x, number / 8)

@@ -1,6 +1,6 @@
 """Ctrl+C in a compiled step: the step is applied whole or not at all, and training goes on to the same numbers.
 
-`GRADWIRE_INTERRUPTIONS=300 pytest -n0 -s` interrupts each kind of step at some 300 places, and says how many they are.
+`GRADWIRE_INTERRUPTIONS=300 pytest -n0 -s` interrupts each kind of step at some 300 points, and prints their number.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from engine.modes import MODES
 from tests.engine.compiler.interruptions import BREAKING, MODELS, TRAININGS, Interrupter, Training, train, training
 
 MOST = int(os.environ.get("GRADWIRE_INTERRUPTIONS", "0"))
-WAYS: dict[str, Callable[[Any], CompiledFunction]] = {
+VARIANTS: dict[str, Callable[[Any], CompiledFunction]] = {
     "default": CompiledFunction,
     "fullgraph": lambda function: CompiledFunction(function, fullgraph=True),
     "exact": lambda function: CompiledFunction(function, exact=True),
@@ -28,101 +28,105 @@ WAYS: dict[str, Callable[[Any], CompiledFunction]] = {
 }
 FEW = {("mlp", "default"): 24, ("cnn", "fullgraph"): 12, ("gpt", "default"): 5, ("mlp", "replayed"): 60,
        ("cnn", "replayed"): 50, ("lstm", "replayed"): 50}  # fmt: skip
-"""Places where the gate interrupts."""
-KINDS = [(name, way, MOST) for name in TRAININGS for way in WAYS] if MOST else [(*kind, FEW[kind]) for kind in FEW]
+"""Number of interruptions in the gate, by model and variant."""
+KINDS = (
+    [(name, variant, MOST) for name in TRAININGS for variant in VARIANTS]
+    if MOST
+    else [(*kind, FEW[kind]) for kind in FEW]
+)
 State = dict[str, Any]
 
 
-def take(step: Callable[..., Any], training: Training, number: int) -> None:
+def run_step(step: Callable[..., Any], training: Training, number: int) -> None:
     step(training.model, training.optimizer, *training.batches[number % len(training.batches)])
 
 
-def places(step: Callable[..., Any], training: Training, number: int) -> int:
-    """At how many places a step can be interrupted. It is taken."""
+def count_interruption_points(step: Callable[..., Any], training: Training, number: int) -> int:
+    """Runs a step. Returns the number of points where it can be interrupted."""
     counter = Interrupter()
-    assert not counter.call(lambda: take(step, training, number))
+    assert not counter.call(lambda: run_step(step, training, number))
     return counter.count
 
 
-def spread(count: int, most: int) -> range:
-    """Select at most N locations, evenly spread."""
-    found = range(0, count, -(-count // most))
-    assert len(found) > min(count, most) // 2
-    sys.stdout.write(f"{len(found)} interruptions at {count} places\n")
+def interruption_points(count: int, limit: int) -> range:
+    """Returns at most about `limit` evenly spaced points."""
+    found = range(0, count, -(-count // limit))
+    assert len(found) > min(count, limit) // 2
+    sys.stdout.write(f"{len(found)} interruptions at {count} points\n")
     return found
 
 
-@pytest.mark.parametrize(("name", "way", "most"), KINDS, ids=str)
-def test_a_known_step_is_whole(name: str, way: str, most: int) -> None:
-    apart, steps, expected = training(name), 2 * most + 16, list[State]()
-    step = WAYS[way](train)
+@pytest.mark.parametrize(("name", "variant", "limit"), KINDS, ids=str)
+def test_interrupted_known_step_has_no_partial_effect(name: str, variant: str, limit: int) -> None:
+    apart, steps, expected = training(name), 2 * limit + 16, list[State]()
+    step = VARIANTS[variant](train)
     for number in range(steps):
         expected.append(apart.state())
-        take(step, apart, number)
+        run_step(step, apart, number)
         engine.compiler.wait()
     mine, number, found = training(name), 5, set[int]()
-    step = WAYS[way](train)
+    step = VARIANTS[variant](train)
     for before in range(number):
-        take(step, mine, before)
-    count = places(step, mine, number)
-    assert (step.replayed is not None) == (way == "replayed")
+        run_step(step, mine, before)
+    count = count_interruption_points(step, mine, number)
+    assert (step.replayed is not None) == (variant == "replayed")
     number += 1
-    for at in spread(count, most):
-        was_interrupted = Interrupter(at).call(lambda number=number: take(step, mine, number))
+    for point in interruption_points(count, limit):
+        was_interrupted = Interrupter(point).call(lambda number=number: run_step(step, mine, number))
         state = mine.state()
         is_taken = state != expected[number]
         if is_taken:
-            assert state == expected[number + 1], f"torn by an interruption at place {at} of {count}"
+            assert state == expected[number + 1], f"torn by an interruption at point {point} of {count}"
         assert was_interrupted or is_taken
         found.add(is_taken)
         number += is_taken
-        take(step, mine, number)
+        run_step(step, mine, number)
         number += 1
-        assert mine.state() == expected[number], f"the step after an interruption at place {at} of {count}"
+        assert mine.state() == expected[number], f"the step after an interruption at point {point} of {count}"
     assert False in found
 
 
-@pytest.mark.parametrize("way", ["default", "exact"])
-def test_a_step_that_is_recorded_is_whole(way: str) -> None:
+@pytest.mark.parametrize("variant", ["default", "exact"])
+def test_interrupted_recording_has_no_partial_effect(variant: str) -> None:
     """The next call records what is left of it, or takes the plan."""
 
     def after(number: int) -> State:
         again = training("mlp")
         for before in range(number):
-            take(WAYS[way](train), again, before)
+            run_step(VARIANTS[variant](train), again, before)
         return again.state()
 
-    most = max(6, MOST // 3)
+    limit = max(6, MOST // 3)
     mine, expected = training("mlp"), [after(0), after(1), after(2)]
-    count = places(WAYS[way](train), mine, 0)
-    for at in spread(count, most):
+    count = count_interruption_points(VARIANTS[variant](train), mine, 0)
+    for point in interruption_points(count, limit):
         mine = training("mlp")
-        step = WAYS[way](train)
-        was_interrupted = Interrupter(at).call(lambda step=step, mine=mine: take(step, mine, 0))
+        step = VARIANTS[variant](train)
+        was_interrupted = Interrupter(point).call(lambda step=step, mine=mine: run_step(step, mine, 0))
         state = mine.state()
         number = int(state != expected[0])
-        assert state == expected[number], f"torn by an interruption at place {at} of {count}"
+        assert state == expected[number], f"torn by an interruption at point {point} of {count}"
         assert was_interrupted or number == 1
-        take(step, mine, number)
+        run_step(step, mine, number)
         state = mine.state()
-        if way == "exact":
-            assert state == expected[number + 1], f"the step after an interruption at place {at} of {count}"
+        if variant == "exact":
+            assert state == expected[number + 1], f"the step after an interruption at point {point} of {count}"
         assert state["steps"] == number + 1
         assert state["generator"] == expected[number + 1]["generator"]
 
 
 @pytest.mark.parametrize("name", BREAKING)
-def test_a_step_with_graph_breaks_goes_back_to_the_last_one(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_interrupted_step_returns_to_the_last_graph_break(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """With its counts: what a search has found, how far a scaler is."""
 
     def known() -> tuple[CompiledFunction, Training]:
         found = training(name)
         step = CompiledFunction(found.train, exact=True)
         for number in range(3):
-            take(step, found, number)
+            run_step(step, found, number)
         return step, found
 
-    count, (step, mine) = places(*known(), 3), known()
+    count, (step, mine) = count_interruption_points(*known(), 3), known()
     sound = [mine.state()]
     finish = Capture.finish
 
@@ -134,45 +138,45 @@ def test_a_step_with_graph_breaks_goes_back_to_the_last_one(name: str, monkeypat
 
     with monkeypatch.context() as patch:
         patch.setattr(Capture, "finish", finished)
-        take(step, mine, 3)
+        run_step(step, mine, 3)
     sound.append(mine.state())
-    for at in spread(count, MOST or 14):
+    for point in interruption_points(count, MOST or 14):
         step, mine = known()
-        Interrupter(at).call(lambda step=step, mine=mine: take(step, mine, 3))
-        assert mine.state() in sound, f"torn by an interruption at place {at} of {count}"
-        take(step, mine, 4)
+        Interrupter(point).call(lambda step=step, mine=mine: run_step(step, mine, 3))
+        assert mine.state() in sound, f"torn by an interruption at point {point} of {count}"
+        run_step(step, mine, 4)
 
 
 SIGNALS = """
 import random, signal, sys, time
 import engine
 from tests.engine.compiler.interruptions import train, training
-from tests.engine.compiler.test_interruptions import WAYS, take
+from tests.engine.compiler.test_interruptions import VARIANTS, run_step
 
-name, way, most = sys.argv[1], sys.argv[2], int(sys.argv[3])
+name, variant, limit = sys.argv[1], sys.argv[2], int(sys.argv[3])
 handler = signal.getsignal(signal.SIGINT)
 signal.signal(signal.SIGALRM, handler)
 apart, expected = training(name), []
-step = WAYS[way](train)
-for number in range(12 * most + 20):
+step = VARIANTS[variant](train)
+for number in range(12 * limit + 20):
     expected.append(apart.state())
-    take(step, apart, number)
+    run_step(step, apart, number)
     engine.compiler.wait()
 mine, number = training(name), 5
-step = WAYS[way](train)
+step = VARIANTS[variant](train)
 for before in range(number):
-    take(step, mine, before)
+    run_step(step, mine, before)
 chance, interrupted = random.Random(0), 0
-while interrupted < most and number + 2 < len(expected):
+while interrupted < limit and number + 2 < len(expected):
     began = time.perf_counter()
-    take(step, mine, number)
+    run_step(step, mine, number)
     span = time.perf_counter() - began
     number += 1
     assert mine.state() == expected[number], f"the step after interruption {interrupted}"
     is_over = False
     try:
         signal.setitimer(signal.ITIMER_REAL, chance.uniform(1e-6, span))
-        take(step, mine, number)
+        run_step(step, mine, number)
         is_over = True
         signal.setitimer(signal.ITIMER_REAL, 0)
     except KeyboardInterrupt:
@@ -180,7 +184,7 @@ while interrupted < most and number + 2 < len(expected):
     state = mine.state()
     number += state != expected[number]
     assert state == expected[number], f"torn by interruption {interrupted}"
-take(step, mine, number)
+run_step(step, mine, number)
 assert mine.state() == expected[number + 1], "the step after the last interruption"
 assert signal.getsignal(signal.SIGINT) is handler
 print(interrupted)
@@ -191,9 +195,9 @@ interpreter's lock, and be late. How long a step takes is measured just before e
 
 @pytest.mark.skipif(os.name != "posix", reason="signals of POSIX systems")
 @pytest.mark.usefixtures("interruptible")
-@pytest.mark.parametrize("way", ["default", "replayed"])
-def test_signals_leave_a_step_whole(way: str) -> None:
-    most = max(8, MOST)
-    command = [sys.executable, "-c", SIGNALS, "mlp", way, str(most)]
+@pytest.mark.parametrize("variant", ["default", "replayed"])
+def test_signals_leave_no_partial_step(variant: str) -> None:
+    limit = max(8, MOST)
+    command = [sys.executable, "-c", SIGNALS, "mlp", variant, str(limit)]
     done = subprocess.run(command, check=True, timeout=600, stdout=subprocess.PIPE, text=True)
-    assert int(done.stdout) == most
+    assert int(done.stdout) == limit

@@ -1,4 +1,4 @@
-"""What happens between a recording and its plan: passes, groups, memory, and what is written outside."""
+"""Steps from a trace to its plan: passes, fusion, memory planning, and writes to inputs."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def names(graph: IRGraph) -> list[str]:
 X = engine.tensor([[-0.0, 0.0, 1.5], [float("nan"), float("-inf"), -2.0]])
 
 
-def test_unused_values_are_dropped(graph_of: Callable[..., IRGraph]) -> None:
+def test_dead_code_is_removed(graph_of: Callable[..., IRGraph]) -> None:
     def f(x: engine.Tensor) -> engine.Tensor:
         x.exp().sum()
         functional.dropout(x, 0.5)
@@ -77,7 +77,7 @@ def test_unused_values_are_dropped(graph_of: Callable[..., IRGraph]) -> None:
     assert names(graph) == ["neg"]
 
 
-def test_writes_to_memory_from_outside_are_not_dropped(graph_of: Callable[..., IRGraph]) -> None:
+def test_writes_to_inputs_are_not_dead_code(graph_of: Callable[..., IRGraph]) -> None:
     graph = graph_of(_write, engine.ones(2, 3))
     eliminate_dead_code(graph)
     assert "mul" in names(graph)
@@ -88,27 +88,27 @@ def _write(x: engine.Tensor) -> None:
     x[0].mul_(2)
 
 
-def test_what_is_computed_twice_is_computed_once(graph_of: Callable[..., IRGraph]) -> None:
+def test_common_subexpressions_are_computed_once(graph_of: Callable[..., IRGraph]) -> None:
     graph = graph_of(lambda x: x.exp() * 2 + x.exp() * 2, X)
     eliminate_common_subexpressions(graph)
     assert names(graph) == ["exp", "mul", "add"]
 
 
-def test_random_numbers_from_other_states_are_others(graph_of: Callable[..., IRGraph]) -> None:
+def test_random_ops_with_different_states_are_not_merged(graph_of: Callable[..., IRGraph]) -> None:
     graph = graph_of(lambda x: engine.rand_like(x) + engine.rand_like(x), X)
     before = names(graph)
     eliminate_common_subexpressions(graph)
     assert names(graph) == before
 
 
-def test_numbers_that_may_change_are_not_treated_as_equal(graph_of: Callable[..., IRGraph]) -> None:
+def test_varying_numbers_are_not_merged(graph_of: Callable[..., IRGraph]) -> None:
     """Two floats that happen to be equal while recording; ints and bools, which compare equal in Python."""
     graph = graph_of(lambda x: x * 2.0 + x * 2.0 + (x * 1 + x * True), X)
     eliminate_common_subexpressions(graph)
     assert names(graph).count("mul") == 4
 
 
-def test_a_write_in_between_makes_a_difference(graph_of: Callable[..., IRGraph]) -> None:
+def test_ops_before_and_after_a_write_are_not_merged(graph_of: Callable[..., IRGraph]) -> None:
     def f(x: engine.Tensor) -> engine.Tensor:
         first = x.exp()
         x.add_(1)
@@ -134,7 +134,7 @@ def test_a_write_in_between_makes_a_difference(graph_of: Callable[..., IRGraph])
         (lambda x: (x > 0) * 1, ["gt", "mul"]),  # another dtype
     ],
 )
-def test_what_changes_nothing_is_left_out(
+def test_ops_without_effect_are_removed(
     function: Callable[..., Any], left: list[str], graph_of: Callable[..., IRGraph]
 ) -> None:
     graph = graph_of(lambda x: function(x).clone(), X)
@@ -146,7 +146,7 @@ def test_what_changes_nothing_is_left_out(
 @pytest.mark.filterwarnings("ignore::UserWarning")
 @settings(max_examples=100, suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture])
 @given(st.lists(steps(), min_size=1, max_size=14))
-def test_graphs_are_sound_after_every_pass(monkeypatch: pytest.MonkeyPatch, program: list[Step]) -> None:
+def test_graphs_are_valid_after_every_pass(monkeypatch: pytest.MonkeyPatch, program: list[Step]) -> None:
     seen = 0
 
     def optimize(graph: IRGraph) -> None:
@@ -182,7 +182,7 @@ def test_graphs_are_sound_after_every_pass(monkeypatch: pytest.MonkeyPatch, prog
         (lambda x: x + engine.ones(2, 3).sum(), ["fill", "sum", "add"]),
     ],
 )
-def test_arrays_of_one_number_are_computed_ahead(
+def test_constant_arrays_are_folded(
     function: Callable[..., Any], left: list[str], graph_of: Callable[..., IRGraph]
 ) -> None:
     graph = graph_of(lambda x: function(x).clone(), X)
@@ -199,7 +199,7 @@ LIVES = st.lists(st.tuples(st.integers(0, 500), st.integers(0, 12), st.integers(
 
 @settings(max_examples=500)
 @given(LIVES)
-def test_values_that_live_together_do_not_overlap(drawn: list[tuple[int, int, int]]) -> None:
+def test_buffers_with_overlapping_lifetimes_do_not_overlap(drawn: list[tuple[int, int, int]]) -> None:
     lives = [Lifetime(i, size, min(a, b), max(a, b)) for i, (size, a, b) in enumerate(drawn)]
     layout = allocate_buffers(lives)
     rounded = [-(-max(life.size, 1) // ALIGNMENT) * ALIGNMENT for life in lives]
@@ -209,9 +209,9 @@ def test_values_that_live_together_do_not_overlap(drawn: list[tuple[int, int, in
         assert offset % ALIGNMENT == 0
         assert offset + one.size <= layout.size
         for other in lives[: one.key]:
-            place = layout.offsets[other.key]
+            index = layout.offsets[other.key]
             together = one.begin <= other.end and other.begin <= one.end
-            assert not (together and offset < place + rounded[other.key] and place < offset + space)
+            assert not (together and offset < index + rounded[other.key] and index < offset + space)
     assert layout.size <= sum(rounded)
     busiest = max(
         (sum(size for one, size in zip(lives, rounded, strict=True) if one.begin <= t <= one.end) for t in range(13)),
@@ -220,25 +220,25 @@ def test_values_that_live_together_do_not_overlap(drawn: list[tuple[int, int, in
     assert layout.size >= busiest
 
 
-# -- groups and places, over graphs drawn at random -----------------------------------------------
+# -- fusion and placement of random graphs -----------------------------------------------
 
 SHAPE = (3, 3)
 FORM = Form.of(np.empty(SHAPE))
 
 
-def _value(node: IRNode | None, place: int) -> IRValue:
-    return IRValue(SHAPE, np.dtype(np.float64), CPU, node, place)
+def _value(node: IRNode | None, index: int) -> IRValue:
+    return IRValue(SHAPE, np.dtype(np.float64), CPU, node, index)
 
 
 @st.composite
 def graphs(draw: st.DrawFn) -> IRGraph:
-    """Nodes over 3×3 matrices: elementwise, views, products; some results handed out, some written outside."""
+    """Nodes over 3×3 matrices: elementwise, views, products; some results are outputs, some are written to inputs."""
     slots = range(draw(st.integers(1, 4)))
     inputs = {slot: _value(None, slot) for slot in slots}
     values, nodes = list(inputs.values()), []
     for _ in range(draw(st.integers(1, 12))):
         op = draw(st.sampled_from([neg, add, mul, add, mul, permute, matmul]))
-        # What is near comes up more often, so that there are long ways.
+        # Recent values are chosen more often, so that there are long paths.
         picks = [values[-1 - draw(st.integers(0, len(values) - 1))] for _ in range(2)]
         given = picks[:1] if op in (neg, permute) else picks
         node = IRNode(op, list(given), {"dims": (1, 0)} if op is permute else op.defaults, mixed=False)
@@ -256,8 +256,8 @@ def graphs(draw: st.DrawFn) -> IRGraph:
 
 
 def check_order(graph: IRGraph, found: Sequence[PlanStep]) -> None:
-    """Each node is in one step, and steps read only what earlier steps have made."""
-    place = {node: i for i, node in enumerate(graph.nodes)}
+    """Each node is in one step, and steps read only results of earlier steps."""
+    index = {node: i for i, node in enumerate(graph.nodes)}
     known, done = set(graph.inputs.values()), []
     for step in found:
         nodes = list(step.nodes) if isinstance(step, FusedGroup) else [step]
@@ -268,12 +268,12 @@ def check_order(graph: IRGraph, found: Sequence[PlanStep]) -> None:
         if isinstance(step, FusedGroup):
             assert set(step.inputs) == {value for node in nodes for value in node.values} - inside
             others = [node for node in graph.nodes if node not in nodes]
-            wanted = {value for node in others for value in node.values} | set(graph.results())
-            assert set(step.outputs) == inside & wanted
+            used = {value for node in others for value in node.values} | set(graph.results())
+            assert set(step.outputs) == inside & used
             inside = set(step.outputs)
         known |= inside
         done += nodes
-    assert sorted(place[node] for node in done) == list(range(len(graph.nodes)))
+    assert sorted(index[node] for node in done) == list(range(len(graph.nodes)))
 
 
 class Few:
@@ -290,13 +290,13 @@ class Few:
 
 @settings(max_examples=400)
 @given(graphs(), st.sets(st.sampled_from(["neg", "add", "mul", "permute", "matmul"])), st.integers(1, 6))
-def test_groups_form_no_circle_and_keep_the_order(graph: IRGraph, fusible: set[str], most: int) -> None:
+def test_fused_groups_form_no_cycle_and_keep_the_order(graph: IRGraph, fusible: set[str], most: int) -> None:
     eliminate_dead_code(graph)
     check_order(graph, fuse_nodes(graph, lambda node: Few(fusible, most) if node.op.name in fusible else None))
 
 
-def test_a_way_through_a_group_that_has_grown() -> None:
-    """What comes earlier may depend on what comes later, by way of nodes of one group."""
+def test_path_through_a_grown_group_prevents_fusion() -> None:
+    """A node may depend on a later one through other nodes of its group."""
     a, b = _value(None, 0), _value(None, 1)
     nodes: list[IRNode] = []
 
@@ -309,7 +309,7 @@ def test_a_way_through_a_group_that_has_grown() -> None:
     product = made(matmul, first, first)
     second = made(neg, b)
     grown = made(add, first, made(matmul, second, second))
-    last = made(add, second, product)  # would it be computed with `second`, both would wait for `first`, in one group
+    last = made(add, second, product)  # fused with `second`, it would depend on `first` in the same group
     outputs = [IROutput(100 + i, value, FORM, (), None, 100 + i) for i, value in enumerate((grown, last))]
     graph = IRGraph({0: a, 1: b}, nodes, outputs, {}, dict.fromkeys((0, 1), FORM))
     check_order(graph, fuse_nodes(graph, lambda node: None if node.op is matmul else Few({"neg", "add"}, 9)))
@@ -317,7 +317,7 @@ def test_a_way_through_a_group_that_has_grown() -> None:
 
 @settings(max_examples=200)
 @given(graphs())
-def test_groups_that_kernels_compute(graph: IRGraph) -> None:
+def test_fusion_and_placement_of_random_graphs(graph: IRGraph) -> None:
     eliminate_dead_code(graph)
     found = fuse_nodes(graph, fusion_candidate)
     check_order(graph, found)
@@ -325,7 +325,7 @@ def test_groups_that_kernels_compute(graph: IRGraph) -> None:
 
 
 def check_placement(found: BufferPlacement) -> None:
-    """What lies in shared memory is there as long as somebody reads it or a view of it; what is outside, too."""
+    """Buffers live until the last read of their value or of a view of it; inputs are not overwritten before."""
     end, read = len(found.steps), dict[IRValue, int]()
     views = {step.out: step.values[0] for step in found.steps if isinstance(step, IRNode) and step.op.view}
 
@@ -346,21 +346,21 @@ def check_placement(found: BufferPlacement) -> None:
     for value, slot in found.target.items():
         old = found.graph.inputs[slot]
         assert found.graph.writes[slot] is value
-        assert read.get(old, -1) <= found.made_at[value], "what was outside is read after it was written over"
+        assert read.get(old, -1) <= found.made_at[value], "an input is read after it was overwritten"
 
 
 @settings(max_examples=300)
 @given(graphs(), st.integers(0, 2**32 - 1))
-def test_plans_compute_what_the_graph_says(graph: IRGraph, seed: int) -> None:
-    """The plan runs twice, since its memory holds what the last run left; kernels are not waited for."""
+def test_plans_match_the_graph_interpreter(graph: IRGraph, seed: int) -> None:
+    """The plan runs twice, since its memory keeps values of the previous run, and does not wait for kernels."""
     random = np.random.default_rng(seed)
     eliminate_dead_code(graph)
     plan, interpreter = ExecutionPlan(graph), GraphInterpreter(graph)
     for _ in range(2):
         given = {slot: random.normal(size=SHAPE) for slot in graph.inputs}
         copies = {slot: array.copy() for slot, array in given.items()}
-        for ours, wanted in zip(plan.run(given, []), interpreter.run(copies, []), strict=True):
-            np.testing.assert_array_equal(ours, wanted)
+        for ours, expected in zip(plan.run(given, []), interpreter.run(copies, []), strict=True):
+            np.testing.assert_array_equal(ours, expected)
         for slot, array in given.items():
             np.testing.assert_array_equal(array, copies[slot])
 
@@ -382,7 +382,7 @@ def test_one_kernel_result_is_written_to_two_inputs(waits: bool) -> None:
     assert [array[0, 0] for array in arrays.values()] == [1.0, 1.0, 3.0, 3.0]
 
 
-def test_lent_buffers_do_not_overlap() -> None:
+def test_results_do_not_share_buffers() -> None:
     def f(x: engine.Tensor) -> list[engine.Tensor]:
         return [engine.ones(3) * 2, x.T.contiguous(), x.expand(2, 2, 3).contiguous()]
 
@@ -394,7 +394,7 @@ def test_lent_buffers_do_not_overlap() -> None:
 # -- checkpoints ----------------------------------------------------------------------------------
 
 
-def test_a_checkpoint_takes_less_memory_in_plans_too() -> None:
+def test_checkpoints_reduce_the_memory_of_plans() -> None:
     weight = engine.ones(32, 32) * 0.01
 
     def memory(around: Callable[..., Any]) -> int:
@@ -419,16 +419,16 @@ def test_a_checkpoint_takes_less_memory_in_plans_too() -> None:
 @pytest.mark.parametrize(
     "view",
     [
-        pytest.param(lambda x: x.as_strided((2, 2), (1, 4)), id="of what is given"),
-        pytest.param(lambda x: (x * 2).as_strided((2, 2), (1, 4)), id="of what is computed"),
+        pytest.param(lambda x: x.as_strided((2, 2), (1, 4)), id="of an input"),
+        pytest.param(lambda x: (x * 2).as_strided((2, 2), (1, 4)), id="of a result"),
         pytest.param(lambda x: x.contiguous().as_strided((2, 2), (1, 3)), id="of a copy"),
         pytest.param(lambda x: (x * 2).as_strided((2, 2), (4, 1), 5).add_(1), id="written to"),
-        pytest.param(lambda x: x.contiguous().view(engine.int16), id="of smaller numbers"),
-        pytest.param(lambda x: (x * 2).half().view(engine.bfloat16), id="of other numbers"),
-        pytest.param(lambda x: engine.ones(2).half().view(engine.bfloat16), id="of numbers that are known"),
+        pytest.param(lambda x: x.contiguous().view(engine.int16), id="as a smaller dtype"),
+        pytest.param(lambda x: (x * 2).half().view(engine.bfloat16), id="as another dtype"),
+        pytest.param(lambda x: engine.ones(2).half().view(engine.bfloat16), id="of a constant"),
     ],
 )
-def test_views_by_memory_see_it_as_eager_mode_lays_it(view: Callable[[Any], Any]) -> None:
+def test_views_of_the_memory_layout_match_eager_mode(view: Callable[[Any], Any]) -> None:
     def f(x: Any) -> Any:
         return view(x).float() + 1
 

@@ -1,4 +1,4 @@
-"""Plans on a GPU: the stand-in for CuPy runs all of them but the machine code; with a GPU, that too."""
+"""Plans on a GPU. Without a GPU, a fake CuPy runs everything except the machine code."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ RANDOM = np.random.default_rng(0)
 
 
 @pytest.fixture
-def _stand_in(monkeypatch: pytest.MonkeyPatch) -> None:
+def _fake_cupy(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "cupy", fake_cupy.module(devices=1))
 
 
@@ -77,7 +77,7 @@ def norms(x: Any, scale: Any, y: Any) -> Any:
 
 
 def channels(x: Any, scale: Any, mean: Any, variance: Any) -> Any:
-    """Batch norm, which writes to what is outside, and its gradients."""
+    """Batch norm, which writes to inputs, and its gradients."""
     for one in (x, scale):
         one.requires_grad_()
     out = functional.batch_norm(x, mean, variance, scale, training=True).relu()
@@ -118,7 +118,7 @@ CASES: dict[str, tuple[Callable[..., Any], Arrays]] = {
 
 
 @pytest.mark.parametrize("case", CASES)
-def test_plans_compute_on_a_gpu_what_they_compute_on_the_cpu(case: str, exact: bool) -> None:
+def test_gpu_plans_match_cpu_plans(case: str, exact: bool) -> None:
     function, there = compiled_on("cuda", *CASES[case])
     _, here = compiled_on("cpu", *CASES[case])
     assert all(isinstance(one, ExecutionPlan) and one.is_fused for one in plans(function))
@@ -128,7 +128,7 @@ def test_plans_compute_on_a_gpu_what_they_compute_on_the_cpu(case: str, exact: b
         np.testing.assert_allclose(mine, cpu, rtol=0 if exact else 1e-5, atol=0 if exact else 1e-6)
 
 
-def test_a_model_trains_alike(exact: bool) -> None:
+def test_gpu_training_matches_cpu_training(exact: bool) -> None:
     def trained(device: str) -> tuple[list[float], Any]:
         engine.manual_seed(0)
         model = nn.Sequential(nn.Conv2d(1, 4, 3), nn.BatchNorm2d(4), nn.ReLU(), nn.MaxPool2d(2), nn.Flatten())
@@ -155,7 +155,7 @@ def test_a_model_trains_alike(exact: bool) -> None:
     assert [one.describe().kind for one in plans(step)] == ["fused"] * 2
 
 
-@pytest.mark.usefixtures("_stand_in")
+@pytest.mark.usefixtures("_fake_cupy")
 @needs_compiler
 def test_explain_shows_cuda_sources() -> None:
     function = engine.compile(lambda x: (x * 2).exp().sum())
@@ -164,8 +164,8 @@ def test_explain_shows_cuda_sources() -> None:
     assert "void __launch_bounds__(512) rows0(const Layout0 at, const float* __restrict__ x0" in text
 
 
-@pytest.mark.usefixtures("_stand_in")
-def test_what_does_not_compile_runs_node_by_node(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.usefixtures("_fake_cupy")
+def test_gpu_plan_runs_node_by_node_if_nvrtc_fails(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(fake_cuda, "COMPILER", None)
     function = engine.compile(lambda x: (x - 2.75).exp() * 2)
     x = engine.ones(3, 4).to("cuda")
@@ -177,8 +177,8 @@ def test_what_does_not_compile_runs_node_by_node(monkeypatch: pytest.MonkeyPatch
 
 
 @needs_compiler
-@pytest.mark.usefixtures("_stand_in")
-def test_what_computes_on_several_devices_says_so() -> None:
+@pytest.mark.usefixtures("_fake_cupy")
+def test_graph_on_several_devices_is_not_fused() -> None:
     function = engine.compile(lambda x, y: ((x * 2).to("cuda") + y).sum())
     for _ in range(3):
         assert function(engine.ones(3), engine.ones(3).to("cuda")).item() == 9

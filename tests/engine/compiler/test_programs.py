@@ -40,8 +40,8 @@ def run(world: World, program: Sequence[Step]) -> list[Any]:
 
 
 def compare(program: Sequence[Step], exact: bool = False) -> None:
-    wanted = history(program, run)
-    for ours, eager in zip(history(program, CompiledFunction(run, exact=exact)), wanted, strict=True):
+    expected = history(program, run)
+    for ours, eager in zip(history(program, CompiledFunction(run, exact=exact)), expected, strict=True):
         same(ours, eager)
 
 
@@ -49,10 +49,10 @@ def compare(program: Sequence[Step], exact: bool = False) -> None:
 @pytest.mark.filterwarnings("ignore::UserWarning")
 @settings(max_examples=int(os.environ.get("PROGRAMS", "5000" if os.environ.get("CI") else "300")))
 @given(st.lists(steps(), min_size=4, max_size=14), st.booleans())
-def test_a_program_does_what_it_does_in_eager_mode(program: list[Step], exact: bool) -> None:
-    """But for what sums in another order, all of it: recording, graphs, passes, groups, memory, writes outside.
+def test_random_programs_match_eager_mode(program: list[Step], exact: bool) -> None:
+    """Covers recording, graphs, passes, fusion, memory planning and writes to inputs.
 
-    If exact, what is recorded is undone and done again by a plan.
+    In exact mode, recorded calls are undone and computed again by a plan.
     """
     with bitwise():
         compare(program, exact)
@@ -61,7 +61,7 @@ def test_a_program_does_what_it_does_in_eager_mode(program: list[Step], exact: b
 @pytest.mark.filterwarnings("ignore::UserWarning")
 @settings(max_examples=25)
 @given(st.lists(steps().filter(lambda step: step.name in BITWISE), min_size=2, max_size=10))
-def test_compiled_kernels_do_what_numpy_does(program: list[Step]) -> None:
+def test_random_programs_with_compiled_kernels_match_eager_mode(program: list[Step]) -> None:
     with waiting():
         compare(program)
 
@@ -72,7 +72,7 @@ def calls(function: Any, count: int = 3) -> tuple[list[Any], list[Any]]:
     return [function() for _ in range(count)], [compiled() for _ in range(count)]
 
 
-def test_a_view_from_outside_is_written_to_before_its_base_is_read() -> None:
+def test_input_view_is_written_before_its_base_is_read() -> None:
     def f() -> list[float]:
         base = engine.arange(4.0)
         part = base[1:]
@@ -87,7 +87,7 @@ def test_a_view_from_outside_is_written_to_before_its_base_is_read() -> None:
     assert [f() for _ in range(3)] == [[0, 2, 4, 6]] * 3
 
 
-def test_memory_that_two_tensors_share_without_knowing_it() -> None:
+def test_inputs_that_share_memory() -> None:
     def f(x: engine.Tensor, part: engine.Tensor) -> engine.Tensor:
         part.mul_(2)
         return x * 1
@@ -98,7 +98,7 @@ def test_memory_that_two_tensors_share_without_knowing_it() -> None:
         assert compiled(x, x.data[1:]).tolist() == [0, 2, 4, 6]
 
 
-def test_a_call_that_fails_leaves_no_trace_in_the_recording() -> None:
+def test_failed_op_leaves_the_trace_unchanged() -> None:
     def f(x: engine.Tensor, fails: bool) -> engine.Tensor:
         if fails:
             with pytest.raises(ShapeError):
@@ -121,7 +121,7 @@ def test_filling_keeps_the_dtype() -> None:
     assert eager == compiled
 
 
-def test_numpy_holds_memory_through_another_tensor_over_it() -> None:
+def test_numpy_shares_memory_through_another_tensor() -> None:
     def f() -> list[list[float]]:
         x = engine.ones(3) * 1
         array = x.data.numpy()
@@ -133,7 +133,7 @@ def test_numpy_holds_memory_through_another_tensor_over_it() -> None:
     assert eager == compiled == [[[2, 2, 2], [4, 4, 4]]] * 3
 
 
-def test_an_operand_of_numpy_changes_after_its_use() -> None:
+def test_numpy_operand_changes_after_use() -> None:
     def f() -> list[float]:
         array = np.ones(3, np.float32)
         y = engine.ones(3) * array
@@ -144,7 +144,7 @@ def test_an_operand_of_numpy_changes_after_its_use() -> None:
     assert eager == compiled == [[3, 3, 3]] * 3
 
 
-def test_what_only_repeats_is_written_as_a_whole() -> None:
+def test_write_to_an_expanded_tensor() -> None:
     rows, cube = engine.arange(3.0).view(3, 1), engine.arange(24.0).view(2, 3, 4)
 
     def f() -> list[engine.Tensor]:
@@ -157,7 +157,7 @@ def test_what_only_repeats_is_written_as_a_whole() -> None:
         assert [tensor.tolist() for tensor in one] == [tensor.tolist() for tensor in two]
 
 
-def test_filled_on_several_devices(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_fill_on_several_devices(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "cupy", fake_cupy.module(devices=2))
 
     def f(shared: bool) -> list[Any]:
@@ -172,14 +172,14 @@ def test_filled_on_several_devices(monkeypatch: pytest.MonkeyPatch) -> None:
         assert eager == compiled == [[np.ndarray, np.ndarray, fake_cupy.ndarray]] * 3
 
 
-def test_a_compiled_function_may_be_called_in_the_middle_of_a_kernel() -> None:
+def test_compiled_function_called_during_a_kernel() -> None:
     x = engine.ones(2)
     compiled = CompiledFunction(lambda: x * 1e38 * 10)
     for _ in range(3):
         assert MODES.call_silently(lambda: compiled().tolist()) == [np.inf, np.inf]
 
 
-def test_what_repeats_is_summed_as_often() -> None:
+def test_sum_of_an_expanded_tensor() -> None:
     x = engine.arange(3.0)
 
     def f() -> list[engine.Tensor]:
@@ -192,7 +192,7 @@ def test_what_repeats_is_summed_as_often() -> None:
         assert [tensor.tolist() for tensor in one] == [tensor.tolist() for tensor in two]
 
 
-def test_what_is_recorded_is_undone_where_views_are_written_to() -> None:
+def test_exact_mode_undoes_writes_through_views() -> None:
     outside = engine.zeros(4)
 
     def f(x: engine.Tensor) -> engine.Tensor:
@@ -206,7 +206,7 @@ def test_what_is_recorded_is_undone_where_views_are_written_to() -> None:
     assert [compiled(engine.ones(4)).tolist() for _ in range(3)] == eager
 
 
-def test_operands_are_refused_and_converted_as_in_eager_mode() -> None:
+def test_operands_are_checked_and_converted_as_in_eager_mode() -> None:
     def f() -> list[Any]:
         x = engine.ones(2)
         found = [(x * np.float64(2)).dtype, (engine.ones(2, device="meta") + engine.tensor(1.0)).shape]

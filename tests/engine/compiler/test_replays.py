@@ -70,7 +70,7 @@ class Training:
             for n in (4, 4, 2)
         ]
         self.held: list[Callable[[], Any]] = []
-        """What tells the numbers of gradients that somebody has kept."""
+        """Functions that return the numbers of gradients that are still referenced."""
 
 
 def _change(training: Training, n: int) -> None:
@@ -211,24 +211,24 @@ BETWEEN = st.tuples(st.sampled_from(list(EVENTS)), st.integers(0, 5), st.integer
 @pytest.mark.filterwarnings("ignore:scheduler.step.. was called before:UserWarning")
 @settings(max_examples=40)
 @given(st.integers(0, 3), st.lists(BETWEEN, min_size=2, max_size=8))
-def test_replays_do_what_python_does(optimizer: int, events: list[tuple[str, int, int, bool]]) -> None:
+def test_replays_match_python(optimizer: int, events: list[tuple[str, int, int, bool]]) -> None:
     with bitwise():
-        (wanted, _), (found, _) = run(optimizer, events, compiled=False), run(optimizer, events, compiled=True)
-    for ours, eager in zip(found, wanted, strict=True):
+        (expected, _), (found, _) = run(optimizer, events, compiled=False), run(optimizer, events, compiled=True)
+    for ours, eager in zip(found, expected, strict=True):
         assert repr(ours) == repr(eager)  # NaN is NaN
 
 
 @pytest.mark.filterwarnings("ignore:scheduler.step.. was called before:UserWarning")
 @pytest.mark.parametrize("name", EVENTS)
-def test_each_change_between_replays_is_seen(name: str) -> None:
+def test_each_change_between_replays_is_noticed(name: str) -> None:
     events = [("nothing", 2, 0, True), ("nothing", 1, 0, True), (name, 1, 0, True), (name, 2, 0, True)]
     with bitwise():
-        (found, replayed), (wanted, _) = run(1, events, compiled=True), run(1, events, compiled=False)
-    assert repr(found) == repr(wanted)  # NaN is NaN
+        (found, replayed), (expected, _) = run(1, events, compiled=True), run(1, events, compiled=False)
+    assert repr(found) == repr(expected)  # NaN is NaN
     assert replayed >= 2, "those before the first change"
 
 
-def test_what_changes_in_every_call_is_no_longer_replayed() -> None:
+def test_frequent_guard_failures_end_replays() -> None:
     model, x = nn.Linear(2, 2), engine.ones(1, 2)
     f = CompiledFunction(lambda model, x: model(x).detach(), replay_classes=())
     for number in range(100):
@@ -254,16 +254,16 @@ def test_gradients_alternate_between_two_buffers_without_other_references() -> N
     """Those before a step are there until it is over: it may be interrupted."""
     training = Training(0)
     step = _replayed(training)
-    places: list[list[int]] = []
+    addresses: list[list[int]] = []
     for _ in range(6):
         step()
-        places.append(_addresses(training))
-    assert places[2:] == [*places[:2], *places[:2]]
-    assert not set(places[0]) & set(places[1])
+        addresses.append(_addresses(training))
+    assert addresses[2:] == [*addresses[:2], *addresses[:2]]
+    assert not set(addresses[0]) & set(addresses[1])
 
 
 @pytest.mark.parametrize("holder", HOLDERS[:5])
-def test_gradients_that_somebody_keeps_do_not_change(holder: Callable[[Any], Callable[[], Any]]) -> None:
+def test_referenced_gradients_are_not_overwritten(holder: Callable[[Any], Callable[[], Any]]) -> None:
     training = Training(0)
     step = _replayed(training)
     for _ in range(2):
@@ -271,15 +271,15 @@ def test_gradients_that_somebody_keeps_do_not_change(holder: Callable[[Any], Cal
     before, gradient = _addresses(training), next(training.model.parameters()).grad
     held = holder(gradient)
     del gradient
-    wanted = held()
+    expected = held()
     for _ in range(4):
         step()
-        assert held() == wanted
+        assert held() == expected
     assert _addresses(training)[0] != before[0]
     assert _addresses(training)[1:] == before[1:]
 
 
-def test_an_array_whose_shape_or_flags_were_set_is_not_used_again() -> None:
+def test_arrays_with_changed_shape_or_flags_are_not_reused() -> None:
     training = Training(0)
     step = _replayed(training)
     for change in ({"shape": (24,)}, {"flags.writeable": False}):
@@ -297,7 +297,7 @@ def test_an_array_whose_shape_or_flags_were_set_is_not_used_again() -> None:
         found.mul_(2)
 
 
-def test_what_dies_in_eager_mode_dies() -> None:
+def test_tensors_are_freed_as_in_eager_mode() -> None:
     training = Training(0)
     step = _replayed(training)
     gradient = next(training.model.parameters()).grad
@@ -308,7 +308,7 @@ def test_what_dies_in_eager_mode_dies() -> None:
     assert [one() for one in dead] == [None, None]
 
 
-def test_a_step_takes_no_memory() -> None:
+def test_replayed_step_allocates_no_memory() -> None:
     engine.manual_seed(0)
     model = nn.Sequential(nn.Embedding(50, 64), nn.Flatten(), nn.Linear(256, 512), nn.ReLU(), nn.Linear(512, 10))
     optimizer = optim.Adam(model.parameters(), lr=0.01)
@@ -361,7 +361,7 @@ class _Turning(optim.SGD):
 
 
 @pytest.mark.parametrize("turn", TURNS)
-def test_a_step_that_is_another_one_is_noticed(turn: str) -> None:
+def test_changed_optimizer_step_is_noticed(turn: str) -> None:
     def training() -> tuple[Any, Any, Any]:
         engine.manual_seed(0)
         model = nn.Linear(3, 2).double()
@@ -381,7 +381,7 @@ def test_a_step_that_is_another_one_is_noticed(turn: str) -> None:
 
 
 @pytest.mark.parametrize("kind", [optim.Adam, optim.SGD, optim.NAdam, optim.RAdam, optim.RMSprop, optim.Muon])
-def test_parameters_that_began_later_have_separate_step_counts(kind: Any) -> None:
+def test_parameters_added_later_have_separate_step_counts(kind: Any) -> None:
     def trained(*, is_compiled: bool) -> tuple[list[float], list[int]]:
         engine.manual_seed(0)
         model = nn.Sequential(nn.Linear(3, 4, bias=False), nn.Tanh(), nn.Linear(4, 2, bias=False)).double()

@@ -315,26 +315,26 @@ def _names(node: Any) -> list[str]:
         one = waiting.pop(0)
         if one is None or id(one) in met:
             continue
-        met[id(one)] = one  # some are made when asked for; an id is not to come again
+        met[id(one)] = one  # some are created on access; keeping them alive keeps ids unique
         found.append(one.name())
         waiting += [following for following, _ in one.next_functions]
     return found
 
 
-def same(ours: Seen, wanted: Seen) -> None:
+def same(ours: Seen, expected: Seen) -> None:
     """Raises AssertionError for any difference of bits, except in the payload of a NaN."""
-    assert ours.error == wanted.error
-    assert ours.errors == wanted.errors
-    assert ours.facts == wanted.facts
-    for number, (a, b) in enumerate(zip(ours.arrays, wanted.arrays, strict=True)):
+    assert ours.error == expected.error
+    assert ours.errors == expected.errors
+    assert ours.facts == expected.facts
+    for number, (a, b) in enumerate(zip(ours.arrays, expected.arrays, strict=True)):
         assert (a.dtype, a.shape) == (b.dtype, b.shape)
         if a.tobytes() == b.tobytes():
             continue
         np.testing.assert_array_equal(a, b, f"tensor {number}")
         if a.dtype.kind == "f":
             np.testing.assert_array_equal(np.signbit(a) | np.isnan(a), np.signbit(b) | np.isnan(b), f"tensor {number}")
-    assert ours.shares == wanted.shares
-    assert ours.generator == wanted.generator
+    assert ours.shares == expected.shares
+    assert ours.generator == expected.generator
 
 
 def history(program: Sequence[Step], run: Callable[[World, Sequence[Step]], list[Any]]) -> list[Seen]:

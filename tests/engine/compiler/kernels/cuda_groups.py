@@ -1,4 +1,4 @@
-"""Fused groups as kernels for GPUs, run by CuPy or by its stand-in."""
+"""Fused groups as kernels for GPUs, run by CuPy or by the fake CuPy of the tests."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def kernel_of(group: Group, shape: Sequence[int], outputs: Sequence[IRValue], in
     given = [group.arrays[value] for value in fused.inputs]
     strides = [tuple(step // array.itemsize for step in array.strides) for array in given]
     replaced = {output: strides[source] for output, source in in_place}
-    return CudaKernel(fused, [*strides, *[replaced.get(place) for place in range(len(outputs))]], CUDA)
+    return CudaKernel(fused, [*strides, *[replaced.get(index) for index in range(len(outputs))]], CUDA)
 
 
 def run(group: Group, shape: Sequence[int], outputs: Sequence[IRValue]) -> list[Any]:

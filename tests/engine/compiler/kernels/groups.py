@@ -49,7 +49,7 @@ class Group:
         operands = [one if isinstance(one, IRValue) else self._operand(one) for one in inputs]
         kept = {k: self.scalar(v) if type(v) is float else v for k, v in whole.items()}
         node = IRNode(op, operands, kept, is_mixed(given))
-        node.outputs = [IRValue(one.shape, one.dtype, self.device, node, place) for place, one in enumerate(found)]
+        node.outputs = [IRValue(one.shape, one.dtype, self.device, node, index) for index, one in enumerate(found)]
         self.arrays.update(zip(node.outputs, found, strict=True))
         self.nodes.append(node)
         return node.out if len(found) == 1 else node.outputs
@@ -60,7 +60,7 @@ class Group:
     def fused(self, shape: Sequence[int], outputs: Sequence[IRValue], in_place: Any = ()) -> FusedGroup:
         used = {value for node in self.nodes for value in node.values}
         inputs = tuple(value for value in self.inputs if value in used)
-        scalars = tuple(Scalar(place) for place in range(len(self.scalars)))
+        scalars = tuple(Scalar(index) for index in range(len(self.scalars)))
         return FusedGroup(tuple(shape), tuple(self.nodes), inputs, scalars, tuple(outputs), tuple(in_place))
 
     def run(self, shape: Sequence[int], outputs: Sequence[IRValue]) -> list[Any]:
@@ -80,10 +80,10 @@ def check_reference(kernel: CpuKernel, inputs: Sequence[Any], scalars: Sequence[
     others = [np.full_like(one, 66) for one in found]
     with np.errstate(all="ignore"):
         kernel.reference(inputs, scalars, others)
-    for place, (one, other) in enumerate(zip(found, others, strict=True)):
+    for index, (one, other) in enumerate(zip(found, others, strict=True)):
         kind = f"u{one.itemsize}"
         same = np.atleast_1d(one).view(kind) == np.atleast_1d(other).view(kind)
         if one.dtype.kind == "f":
             same |= np.atleast_1d(np.isnan(one) & np.isnan(other))
         where = np.flatnonzero(~same)[:5]
-        assert same.all(), f"output {place} of {kernel.name}: {one.ravel()[where]} and {other.ravel()[where]}"
+        assert same.all(), f"output {index} of {kernel.name}: {one.ravel()[where]} and {other.ravel()[where]}"

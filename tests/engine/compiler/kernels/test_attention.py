@@ -56,7 +56,7 @@ def agree(function: Any, given: list[engine.Tensor]) -> Any:
 
 
 @pytest.mark.parametrize("case", CASES, ids=str)
-def test_separate_heads(case: Any) -> None:
+def test_attention_with_separate_heads(case: Any) -> None:
     batch, heads, length, size, inner, outer, causal, dtype = case
 
     def step(query: Any, key: Any, value: Any) -> Any:
@@ -70,7 +70,7 @@ def test_separate_heads(case: Any) -> None:
 
 
 @pytest.mark.parametrize("scale", [None, -0.7])
-def test_heads_of_one_projection(scale: float | None) -> None:
+def test_attention_with_packed_projection(scale: float | None) -> None:
     def step(x: Any) -> Any:
         query, key, value = x.reshape(2, 65, 3, 2, 8).permute(2, 0, 3, 1, 4).unbind(0)
         out = functional.scaled_dot_product_attention(query, key, value, is_causal=True, scale=scale)
@@ -82,7 +82,7 @@ def test_heads_of_one_projection(scale: float | None) -> None:
     assert ops_of(agree(step, given), given) == {"scaled_dot_product_attention", "attention_backward_packed"}
 
 
-def test_one_tensor_as_query_key_and_value() -> None:
+def test_attention_of_one_tensor() -> None:
     def step(x: Any) -> Any:
         out = functional.scaled_dot_product_attention(x, x, x)
         out.square().sum().backward()
@@ -91,7 +91,7 @@ def test_one_tensor_as_query_key_and_value() -> None:
     agree(step, tensors((2, 2, 9, 8)))
 
 
-def test_weights_that_are_dropped_or_masked_stay_in_parts() -> None:
+def test_attention_with_dropout_or_mask_is_not_fused() -> None:
     def dropped(query: Any, key: Any, value: Any) -> Any:
         return functional.scaled_dot_product_attention(query, key, value, dropout_p=0.5)
 
@@ -104,7 +104,7 @@ def test_weights_that_are_dropped_or_masked_stay_in_parts() -> None:
         assert ops_of(engine.compile(function), given) == {"attention_weights"}
 
 
-def test_factors_that_are_no_operands() -> None:
+def test_attention_ops_called_directly_with_varying_scale() -> None:
     query, key, value = (engine.tensor(np.random.default_rng(i).normal(size=(2, 2, 5, 4))) for i in range(3))
 
     def f() -> list[engine.Tensor]:

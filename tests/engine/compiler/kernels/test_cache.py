@@ -41,12 +41,12 @@ def _kept(folder: Path) -> tuple[Path, str, object_code.ObjectCode]:
     return path, source, code
 
 
-def test_processes_share_a_folder_and_compile_beside_them(tmp_path: Path) -> None:
+def test_processes_share_the_cache_folder(tmp_path: Path) -> None:
     _run(tmp_path, 2, "assert 'numba' not in sys.modules")
     _run(tmp_path, end="assert 'numba' not in sys.modules")
 
 
-def test_what_is_damaged_is_compiled_again(tmp_path: Path) -> None:
+def test_damaged_cache_files_are_recompiled(tmp_path: Path) -> None:
     _run(tmp_path)
     path, source, _ = _kept(tmp_path)
     whole = path.read_bytes()
@@ -57,7 +57,7 @@ def test_what_is_damaged_is_compiled_again(tmp_path: Path) -> None:
     _kept(tmp_path)
 
 
-def test_what_others_have_written_is_not_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_cache_files_of_other_users_are_ignored(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "kernel"
     kernel_cache.write(path, "source", object_code.ObjectCode(b"code", ()))
     assert kernel_cache.read(path, "source") == object_code.ObjectCode(b"code", ())
@@ -66,7 +66,7 @@ def test_what_others_have_written_is_not_run(tmp_path: Path, monkeypatch: pytest
     assert kernel_cache.read(path, "source") is None
 
 
-def test_code_that_needs_what_is_not_here_is_compiled_again(tmp_path: Path) -> None:
+def test_code_with_missing_imports_is_recompiled(tmp_path: Path) -> None:
     _run(tmp_path)
     path, source, code = _kept(tmp_path)
     kernel_cache.write(path, source, object_code.ObjectCode(code.code, (*code.needs, "nobody_has_this")))
@@ -76,7 +76,7 @@ def test_code_that_needs_what_is_not_here_is_compiled_again(tmp_path: Path) -> N
     assert _kept(tmp_path)[2].needs == code.needs
 
 
-def test_wrong_arguments_are_refused() -> None:
+def test_kernels_check_number_and_type_of_arguments() -> None:
     group = Group()
     x = group.input(np.ones((2, 3), np.float32))
     kernel = compile(group.fused((2, 3), [group.add("mul", x, 3.25)]))
@@ -88,7 +88,7 @@ def test_wrong_arguments_are_refused() -> None:
         function(layout)
 
 
-def test_what_was_not_used_for_longest_goes_first(tmp_path: Path) -> None:
+def test_eviction_removes_least_recently_used_files(tmp_path: Path) -> None:
     folder = tmp_path / "version"
     folder.mkdir()
     for age in range(4):
@@ -99,7 +99,7 @@ def test_what_was_not_used_for_longest_goes_first(tmp_path: Path) -> None:
     assert sorted(path.name for path in folder.iterdir()) == ["gradwire_kernel_0", "gradwire_kernel_1"]
 
 
-def test_a_folder_that_cannot_be_made_is_done_without(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_kernels_compile_without_a_cache_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     blocked = tmp_path / "file"
     blocked.write_text("in the way", encoding="utf-8")
     monkeypatch.setenv(kernel_cache.FOLDER_VARIABLE, str(blocked))
@@ -109,7 +109,7 @@ def test_a_folder_that_cannot_be_made_is_done_without(tmp_path: Path, monkeypatc
     np.testing.assert_array_equal(group.run((2, 3), [out])[0], group.arrays[out])
 
 
-def test_what_does_not_compile_is_never_ready() -> None:
+def test_failed_kernel_is_never_ready() -> None:
     module = kernel_cache.KernelModule("kernel = 1 / 0", "a mistake")
     module.build(CompileProcess())
     assert not module.ready

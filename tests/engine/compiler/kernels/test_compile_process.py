@@ -45,13 +45,13 @@ def where(process: CompileProcess) -> int:
     return int(process.code_of(TELLS, "file").code)
 
 
-def test_code_comes_from_another_process_and_runs_here(process: CompileProcess) -> None:
+def test_code_of_the_compile_process_runs_in_this_process(process: CompileProcess) -> None:
     function = load_function(process.code_of(SOURCE, "file"))
     function(3)
     assert where(process) == where(process) != os.getpid()
 
 
-def test_a_mistake_is_reported_and_the_process_continues(process: CompileProcess) -> None:
+def test_compile_error_is_reported_and_the_process_continues(process: CompileProcess) -> None:
     before = where(process)
     with pytest.raises(KernelCompileError, match="not a kernel"):
         process.code_of(FAILS, "file")
@@ -62,13 +62,13 @@ def test_output_of_the_compiler_is_not_parsed_as_an_answer(process: CompileProce
     assert process.code_of("import os\nos.write(1, b'hello')\nprint('hello')\n" + TELLS, "file").needs == ()
 
 
-def test_a_process_that_was_killed_is_started_again(process: CompileProcess) -> None:
+def test_killed_process_is_restarted(process: CompileProcess) -> None:
     before = where(process)
     psutil.Process(before).kill()
     assert where(process) not in (before, os.getpid())
 
 
-def test_one_that_dies_of_a_source_is_done_without(process: CompileProcess) -> None:
+def test_source_that_crashes_the_process_is_compiled_in_this_process(process: CompileProcess) -> None:
     before = where(process)
     deadly = f"import os\nif os.getpid() != {os.getpid()}: os._exit(1)\n" + TELLS
     assert int(process.code_of(deadly, "file").code) == os.getpid()
@@ -89,7 +89,7 @@ def test_an_abandoned_answer_is_not_returned_to_the_next_caller(
     assert where(process) != os.getpid()
 
 
-def test_where_none_can_be_started_it_is_compiled_here(
+def test_compiles_in_this_process_if_no_process_starts(
     process: CompileProcess, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setattr(sys, "executable", str(tmp_path / "none"))
@@ -98,7 +98,7 @@ def test_where_none_can_be_started_it_is_compiled_here(
         process.code_of(FAILS, "file")
 
 
-def test_it_ends_with_its_owner() -> None:
+def test_compile_process_ends_with_its_owner() -> None:
     program = (
         "import os, sys\nfrom tests.engine.compiler.kernels.test_compile_process import CompileProcess, where\n"
         "process = CompileProcess()\nprint(where(process), flush=True)\nsys.stdin.read()\n"
@@ -116,7 +116,7 @@ def test_it_ends_with_its_owner() -> None:
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has no SIGINT for one process")
-def test_ctrl_c_is_not_for_it(process: CompileProcess) -> None:
+def test_compile_process_ignores_ctrl_c(process: CompileProcess) -> None:
     before = where(process)
     os.kill(before, signal.SIGINT)
     assert where(process) == before
@@ -130,7 +130,7 @@ def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("impatient")
-def test_without_work_it_ends_and_begins_again(process: CompileProcess) -> None:
+def test_idle_process_ends_and_restarts_on_demand(process: CompileProcess) -> None:
     before = where(process)
     with suppress(psutil.NoSuchProcess):
         psutil.Process(before).wait(60)
@@ -138,7 +138,7 @@ def test_without_work_it_ends_and_begins_again(process: CompileProcess) -> None:
 
 
 @pytest.mark.usefixtures("impatient")
-def test_nothing_is_left_of_one_that_has_ended(process: CompileProcess) -> None:
+def test_ended_process_leaves_no_threads_or_pipes(process: CompileProcess) -> None:
     threads = set(threading.enumerate())
     before = where(process)
     for thread in set(threading.enumerate()) - threads:

@@ -63,5 +63,5 @@ def test_bits_do_not_depend_on_the_cpu(tmp_path: Path) -> None:
     assert ran.stdout.strip() == bits(), ran.stderr
 
 
-def test_blocks_hold_whole_tiles_of_every_cpu() -> None:
+def test_attention_block_is_a_multiple_of_all_tile_heights() -> None:
     assert attention_kernels.BLOCK % 8 == attention_kernels.BLOCK % 6 == 0

@@ -63,12 +63,12 @@ def test_rows_of_any_length_are_one_launch(width: int, dtype: Any) -> None:
     assert kinds_of(softmax((3, width), 1, dtype)) == ["rows" if width > 1 else "elements"]
 
 
-def test_few_long_rows_are_cut_up() -> None:
+def test_few_long_rows_are_split_into_blocks() -> None:
     assert kinds_of(softmax((3, 40_000), 1)) == ["blocks", "totals", "blocks", "totals", "elements"]
 
 
 @pytest.mark.parametrize("dim", [0, 1, (0, 1), (1, 2), (0, 2)])
-def test_a_softmax_over_any_dimensions(dim: Any) -> None:
+def test_softmax_over_any_dimensions(dim: Any) -> None:
     kinds_of(softmax((4, 5, 70), dim))
 
 
@@ -81,7 +81,7 @@ def test_sums_over_rows(rows: int, dtype: Any) -> None:
     kinds_of((group, (rows, 37), outputs[:2] + outputs[3:]))
 
 
-def test_an_output_is_written_by_the_launch_that_sums_it_up() -> None:
+def test_output_is_written_by_the_launch_that_completes_its_sum() -> None:
     """The gradients of a layer's input and bias."""
     group = Group()
     g, y = group.input(normal(500, 20)), group.input(normal(500, 20))
@@ -89,7 +89,7 @@ def test_an_output_is_written_by_the_launch_that_sums_it_up() -> None:
     assert kinds_of((group, (500, 20), [inputs, group.add("sum", inputs, dim=0)])) == ["columns", "totals"]
 
 
-def test_what_needs_a_sum_over_rows_comes_in_later_launches() -> None:
+def test_values_that_need_a_sum_over_rows_are_in_later_launches() -> None:
     group = Group()
     x, weight = group.input(normal(8, 6, 50)), group.input(normal(6, 1))
     mean = group.add("mean", x, dim=(0, 2), keepdim=True)
@@ -128,7 +128,7 @@ def test_inputs_in_any_order_of_memory(order: tuple[int, ...]) -> None:
 
 @pytest.mark.parametrize("start", [0, 1])
 @pytest.mark.parametrize("width", [8, 7])
-def test_elements_are_moved_several_at_a_time_where_they_lie_so(start: int, width: int) -> None:
+def test_contiguous_elements_are_moved_in_packs(start: int, width: int) -> None:
     group = Group()
     whole = normal(6 * 8 + 1)
     x = group.input(whole[start : start + 6 * width].reshape(6, width))
@@ -139,12 +139,12 @@ def test_elements_are_moved_several_at_a_time_where_they_lie_so(start: int, widt
 
 
 @pytest.mark.parametrize("shape", [(6, 8), (5, 7), (3, 4, 8)])
-def test_where_an_element_lies(shape: tuple[int, ...]) -> None:
+def test_index_of_an_element(shape: tuple[int, ...]) -> None:
     group = Group()
     x = group.input(normal(*shape))
     for dim in range(len(shape)):
-        place = group.add(REGISTRY["index_along"], x, dim=dim)
-        kinds_of((group, shape, [group.add("mul", group.add("add", place, dim), x)]))
+        position = group.add(REGISTRY["index_along"], x, dim=dim)
+        kinds_of((group, shape, [group.add("mul", group.add("add", position, dim), x)]))
 
 
 def test_outputs_written_over_inputs() -> None:
@@ -159,7 +159,7 @@ def test_outputs_written_over_inputs() -> None:
     np.testing.assert_array_equal(to_host(given[2]), group.arrays[momentum])
 
 
-def test_what_others_still_read_is_written_over_last() -> None:
+def test_inputs_that_other_threads_read_are_overwritten_last() -> None:
     """A running mean that is written where the old one was, which the sum is made with."""
     group = Group()
     x, running = group.input(normal(200, 9)), group.input(normal(9))
@@ -188,7 +188,7 @@ def test_one_source_serves_all_sizes() -> None:
 
 @pytest.mark.parametrize("special", [np.inf, -np.inf, np.nan])
 @pytest.mark.parametrize("dtype", FLOATS)
-def test_sums_of_what_is_infinite(dtype: Any, special: float) -> None:
+def test_sums_of_infinities_and_nan(dtype: Any, special: float) -> None:
     x = normal(600, 4, dtype=dtype)
     x[300, 1] = special
     group = Group()
@@ -199,7 +199,7 @@ def test_sums_of_what_is_infinite(dtype: Any, special: float) -> None:
 
 
 @pytest.mark.parametrize("dtype", FLOATS)
-def test_the_largest_of_zeros(dtype: Any) -> None:
+def test_maximum_of_signed_zeros(dtype: Any) -> None:
     group = Group()
     zeros = np.where(RANDOM.normal(size=(9, 700)) > 0, dtype(0), -dtype(0)).astype(dtype)
     zeros[4] = -dtype(0)
@@ -208,7 +208,7 @@ def test_the_largest_of_zeros(dtype: Any) -> None:
 
 
 @pytest.mark.parametrize("dtype", [np.float16, engine.bfloat16.numpy], ids=["float16", "bfloat16"])
-def test_halves_are_rounded_after_each_op(dtype: Any) -> None:
+def test_half_precision_is_rounded_after_each_op(dtype: Any) -> None:
     group = Group(Device("cuda"))
     x, y = (group.input(normal(70, 33).astype(dtype)) for _ in range(2))
     out = group.add("sub", group.add("relu", group.add("mul", x, y)), group.add("exp", x))
@@ -219,7 +219,7 @@ def test_halves_are_rounded_after_each_op(dtype: Any) -> None:
         assert found.dtype == dtype
 
 
-def test_halves_are_nothing_for_kernels_of_the_cpu() -> None:
+def test_cpu_kernels_refuse_half_precision() -> None:
     group = Group()
     out = group.add("add", group.input(np.ones(3, np.float16)), 1.0)
     with pytest.raises(LoweringUnsupported, match="kernels do not support float16"):
@@ -240,7 +240,7 @@ def test_random_groups(case: Any) -> None:
         same_bits(mine, cpu)
 
 
-def test_the_shim_finds_threads_that_wait_for_others_in_vain() -> None:
+def test_shim_detects_deadlocked_threads() -> None:
     body = "if (threadIdx.x == 0) __syncthreads(); else __shfl_xor_sync(~0u, 1, 1);"
     source = f'namespace kernels {{ extern "C" __global__ void f(int) {{ {body} }} }}'
     kernel = fake_cupy.module().RawModule(code=source, options=("--fmad=false",)).get_function("f")

@@ -33,7 +33,7 @@ def _device(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> 
 @pytest.mark.usefixtures("_device")
 @pytest.mark.parametrize("kind", ["elementwise", "reduce"])
 @pytest.mark.parametrize("dtype", DTYPES, ids=lambda dtype: np.dtype(dtype).name)
-def test_ops_compute_what_the_cpus_kernels_compute(dtype: Any, kind: str) -> None:
+def test_cuda_ops_match_cpu_kernels(dtype: Any, kind: str) -> None:
     wrong: list[str] = []
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")

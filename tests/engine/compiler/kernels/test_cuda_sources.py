@@ -158,14 +158,14 @@ def _written_only(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.__name__)
-def test_sources_are_the_pinned_ones(case: Callable[[Case], str]) -> None:
+def test_sources_match_the_golden_files(case: Callable[[Case], str]) -> None:
     assert case(Case()) == (GOLDEN / f"{case.__name__}.cu").read_text(encoding="utf-8")
 
 
 @pytest.mark.slow
 @pytest.mark.skipif(NVCC is None, reason="needs nvcc, CUDA's compiler")
 @pytest.mark.parametrize("architecture", ["sm_75", "sm_90"])
-def test_cudas_compiler_takes_them(architecture: str, tmp_path: Path) -> None:
+def test_nvrtc_compiles_the_golden_sources(architecture: str, tmp_path: Path) -> None:
     assert NVCC is not None
     for one in CASES:
         command = [NVCC, *OPTIONS, "-cubin", f"-arch={architecture}", "-Werror", "all-warnings"]
@@ -173,7 +173,7 @@ def test_cudas_compiler_takes_them(architecture: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("size", "index"), [(1 << 29, "int"), (1 << 31, "long long")])
-def test_elements_are_counted_in_64_bits_where_32_are_too_few(size: int, index: str) -> None:
+def test_large_arrays_use_64_bit_indices(size: int, index: str) -> None:
     x = IRValue((size,), np.dtype(np.float32), CUDA)
     node = IRNode(REGISTRY["neg"], [x], None, False)
     node.outputs = [IRValue(x.shape, x.dtype, CUDA, node)]
@@ -190,21 +190,21 @@ def test_short_rows_share_a_block_of_threads() -> None:
     assert grid_of("rows", 1000, 500, block=512) == Grid((125, 1, 1), (32, 8, 1))
 
 
-def test_long_rows_have_as_many_warps_as_blocks_of_elements() -> None:
+def test_long_rows_use_one_warp_per_block_of_elements() -> None:
     assert grid_of("rows", 1000, 1500, block=512) == Grid((1000, 1, 1), (128, 1, 1))
     assert grid_of("rows", 1000, 100_000, block=512).threads == (512, 1, 1)
 
 
-def test_threads_go_along_columns_and_chunks_of_rows() -> None:
+def test_grid_of_column_sums() -> None:
     assert grid_of("columns", 640, 1000, block=512, parts=10) == Grid((32 * 2, 1, 1), (32, 8, 1))
     assert grid_of("columns", 640, 3, block=512, parts=10) == Grid((1, 1, 1), (4, 64, 1))
 
 
-def test_a_warp_takes_a_block_of_a_long_row() -> None:
+def test_grid_of_row_blocks() -> None:
     assert grid_of("blocks", 3, 5120, block=512) == Grid((4, 1, 1), (256, 1, 1))
 
 
-def test_elements_are_counted_in_what_a_thread_moves_at_once() -> None:
+def test_grid_of_elementwise_launches_counts_packs() -> None:
     assert grid_of("elements", 1, 1 << 20, block=512, width=4).blocks == (1 << 10, 1, 1)
     assert grid_of("elements", 1, 1 << 40, block=512).blocks == (MOST_BLOCKS, 1, 1)
     assert grid_of("elements", 1, 1, block=512).blocks == (1, 1, 1)

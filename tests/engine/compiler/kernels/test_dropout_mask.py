@@ -14,7 +14,7 @@ STATES = [State(0, 0, 0), State(2**64 - 1, 5, 12345), State(3, 2**63 + 1, 2**64 
 
 
 @pytest.mark.parametrize("state", STATES, ids=str)
-def test_the_bits_are_those_of_the_generator(state: State) -> None:
+def test_dropout_mask_has_the_bits_of_the_generator(state: State) -> None:
     for count in (1, 7, 8, 9, 15, 1000):
         kernel = DropoutMask(count)
         kernel.module.wait()
@@ -24,7 +24,7 @@ def test_the_bits_are_those_of_the_generator(state: State) -> None:
             assert (out == keep_mask(state, count, p)).all(), (count, p)
 
 
-def test_each_call_draws_again() -> None:
+def test_dropout_differs_between_calls() -> None:
     def function(x: engine.Tensor) -> engine.Tensor:
         return functional.dropout(x, 0.3) * 2
 

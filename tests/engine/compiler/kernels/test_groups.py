@@ -28,7 +28,7 @@ def close(found: Any, expected: Any) -> None:
 
 @pytest.mark.parametrize("dim", [0, 1, 2, (0, 1), (1, 2), (0, 2)])
 @pytest.mark.parametrize("width", [3, 700])
-def test_a_softmax_over_any_dimensions(dim: Any, width: int) -> None:
+def test_softmax_over_any_dimensions(dim: Any, width: int) -> None:
     group = Group()
     x = group.input(normal(4, 5, width))
     top = group.add("amax", x, dim=dim, keepdim=True)
@@ -46,12 +46,12 @@ def test_sums_of_rows_and_over_rows_in_one_kernel() -> None:
     columns = group.add("sum", group.add("mul", out, x), dim=0)
     whole = group.add("mean", out)
     scaled = group.add("mul", columns, 2.0)
-    wanted = [out, columns, whole, scaled, rows]
-    for value, found in zip(wanted, group.run((37, 65), wanted), strict=True):
+    outputs = [out, columns, whole, scaled, rows]
+    for value, found in zip(outputs, group.run((37, 65), outputs), strict=True):
         np.testing.assert_allclose(found, group.arrays[value], rtol=2e-4, atol=2e-3)
 
 
-def test_what_needs_a_sum_over_rows_takes_a_second_pass() -> None:
+def test_values_that_need_a_sum_over_rows_take_a_second_pass() -> None:
     group = Group()
     x = group.input(normal(64, 33))
     centered = group.add("sub", x, group.add("mean", x, dim=0, keepdim=True))
@@ -60,7 +60,7 @@ def test_what_needs_a_sum_over_rows_takes_a_second_pass() -> None:
     close(group.run((64, 33), [out])[0], group.arrays[out])
 
 
-def test_channels_in_the_middle() -> None:
+def test_reduction_over_outer_and_inner_dimensions() -> None:
     group = Group()
     x, w = group.input(normal(4, 3, 5, 6)), group.input(normal(1, 3, 1, 1))
     mean = group.add("mean", x, dim=(0, 2, 3), keepdim=True)
@@ -92,7 +92,7 @@ def test_outputs_written_over_inputs() -> None:
     np.testing.assert_array_equal(arrays[2], group.arrays[momentum])
 
 
-def test_nothing_is_written_over_what_is_read_later() -> None:
+def test_inputs_that_are_read_later_are_not_overwritten() -> None:
     group = Group()
     x = group.input(normal(5, 6))
     y = group.add("relu", x)
@@ -115,7 +115,7 @@ def test_one_kernel_serves_all_sizes() -> None:
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("size", [1, 511, 100_003])
-def test_sums_are_at_least_as_exact_as_numpys(dtype: Any, size: int) -> None:
+def test_sums_are_at_least_as_accurate_as_numpy(dtype: Any, size: int) -> None:
     x = (RANDOM.normal(size=size) + 1).astype(dtype)
     group = Group()
     total = group.add("sum", group.input(x))
@@ -126,17 +126,17 @@ def test_sums_are_at_least_as_exact_as_numpys(dtype: Any, size: int) -> None:
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("special", [np.inf, -np.inf, np.nan])
-def test_sums_of_what_is_infinite(dtype: Any, special: float) -> None:
+def test_sums_of_infinities_and_nan(dtype: Any, special: float) -> None:
     x = normal(600, 4, dtype=dtype)
     x[300, 1] = special
     group = Group()
     given = group.input(x)
-    wanted = [group.add("sum", given), group.add("sum", given, dim=1), group.add("amax", given, dim=1)]
-    for value, found in zip(wanted, group.run((600, 4), wanted), strict=True):
+    outputs = [group.add("sum", given), group.add("sum", given, dim=1), group.add("amax", given, dim=1)]
+    for value, found in zip(outputs, group.run((600, 4), outputs), strict=True):
         np.testing.assert_allclose(found, group.arrays[value], rtol=1e-5, atol=1e-5)
 
 
-def test_what_is_not_lowered_says_why() -> None:
+def test_lowering_failures_name_the_reason() -> None:
     group = Group()
     x = group.input(normal(3, 4, 5))
     first, second = group.add("sum", x, dim=0), group.add("sum", x, dim=1)

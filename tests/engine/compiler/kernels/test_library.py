@@ -100,12 +100,12 @@ def test_convolution(image: Any, window: Any, channels: Any, batch: int, dtype: 
     if outer // groups >= 4:
         assert found is not None
         near(*found, terms=taps)
-    places = convolution.kernel(np, x, weight, None, **statics).shape
-    g = draw.standard_normal(places).astype(dtype)
+    out_shape = convolution.kernel(np, x, weight, None, **statics).shape
+    g = draw.standard_normal(out_shape).astype(dtype)
     found = run(convolution_backward_weight, [g, x], {**statics, "kernel": kernel})
     if outer // groups >= 4:
         assert found is not None
-        near(*found, terms=batch * places[2] * places[3])
+        near(*found, terms=batch * out_shape[2] * out_shape[3])
     found = run(convolution_transpose, [g, weight], {**statics, "sizes": image})
     if inner // groups >= 4:
         assert found is not None
@@ -189,7 +189,7 @@ def test_max_pooling_bit_for_bit(image: Any, sizes: Any, ceil_mode: bool, dtype:
 
 
 @pytest.mark.parametrize("dtype", [np.int64, np.int32])
-def test_picked_places_that_are_no_bytes_are_left_to_numpy(dtype: Any) -> None:
+def test_max_pool_indices_that_are_not_bytes_use_numpy(dtype: Any) -> None:
     windows = SlidingWindows.of(2, 2, 0, 1, 2)
     g, number = np.ones((2, 3, 3, 3), np.float32), np.zeros((2, 3, 3, 3), dtype)
     statics = {"windows": windows, "sizes": (6, 6)}
@@ -198,12 +198,12 @@ def test_picked_places_that_are_no_bytes_are_left_to_numpy(dtype: Any) -> None:
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_rows_are_added_as_numpy_adds_them(dtype: Any) -> None:
+def test_add_rows_matches_numpy(dtype: Any) -> None:
     """Repeated and negative positions, positions in two dimensions, rows of several, rows of one number."""
     draw = np.random.default_rng(1)
-    for shape, places in (((7, 33), (50,)), ((5, 3, 4), (6, 9)), ((4,), (30,)), ((1, 17), (3,))):
-        x = draw.standard_normal((*places, *shape[1:])).astype(dtype)
-        index = draw.integers(-shape[0], shape[0], places)
+    for shape, out_shape in (((7, 33), (50,)), ((5, 3, 4), (6, 9)), ((4,), (30,)), ((1, 17), (3,))):
+        x = draw.standard_normal((*out_shape, *shape[1:])).astype(dtype)
+        index = draw.integers(-shape[0], shape[0], out_shape)
         statics = {"shape": shape, "layout": (TensorSlot(0),)}
         node, _ = node_of(index_backward, [x, index], statics)
         routine = routine_of(node)
@@ -216,7 +216,7 @@ def test_rows_are_added_as_numpy_adds_them(dtype: Any) -> None:
             routine(x, index + 2 * shape[0], out)
 
 
-def test_threads_do_not_change_numbers(monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> None:
+def test_results_do_not_depend_on_thread_count(monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> None:
     """What is summed up over samples is in parts that do not depend on who computes them."""
     draw = np.random.default_rng(0)
 

@@ -23,13 +23,13 @@ assert precompile.missing_kernels() == []
 """
 
 
-def test_what_is_missing_is_compiled(tmp_path: Path) -> None:
+def test_missing_kernels_are_compiled(tmp_path: Path) -> None:
     subprocess.run(
         [sys.executable, "-c", PROGRAM], env={**os.environ, kernel_cache.FOLDER_VARIABLE: str(tmp_path)}, check=True
     )
 
 
-def test_all_kernels_are_looked_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_all_kernels_are_missing_in_an_empty_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(kernel_cache.FOLDER_VARIABLE, str(tmp_path))
     assert precompile.missing_kernels() == kernel_names()
     assert "lstm" in kernel_names()

@@ -20,7 +20,7 @@ ROUNDED = {
     "exp", "exp2", "expm1", "tanh", "log", "log2", "log10", "log1p", "logaddexp", "power", "sin", "cos", "tan", "sinh",
     "cosh", "arcsin", "arccos", "arctan", "arctan2", "arcsinh", "arccosh", "arctanh", "hypot", "reduce",
 }  # fmt: skip
-"""Functions that differ by units of the last place; all others are the same bit by bit."""
+"""Functions that may differ by units in the last place; all others are bit-identical."""
 CANCELLING = {"logaddexp", "reduce"}
 """Functions whose error is that of the largest number on the way."""
 DTYPES = [np.float32, np.int64, *(pytest.param(dtype, marks=pytest.mark.slow) for dtype in (np.float64, np.int32))]
@@ -77,7 +77,7 @@ def _added(group: Group, op: Op, args: Any, kwargs: Any) -> Any:
 
 @pytest.mark.parametrize("kind", ["elementwise", "reduce"])
 @pytest.mark.parametrize("dtype", DTYPES, ids=lambda d: np.dtype(d).name)
-def test_ops_compute_what_their_numpy_kernels_compute(dtype: Any, kind: str) -> None:
+def test_kernels_of_ops_match_numpy(dtype: Any, kind: str) -> None:
     wrong: list[str] = []
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")

@@ -41,7 +41,7 @@ CASES: list[Callable[[], str]] = [bias_relu, softmax, column_sums]
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.__name__)
-def test_sources_are_the_pinned_ones(case: Callable[[], str]) -> None:
+def test_sources_match_the_golden_files(case: Callable[[], str]) -> None:
     assert case() == (GOLDEN / f"{case.__name__}.txt").read_text(encoding="utf-8")
 
 

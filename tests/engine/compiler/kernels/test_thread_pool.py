@@ -108,7 +108,7 @@ def computed(kernel: CpuKernel, group: Group, outputs: list[IRValue]) -> list[An
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.__name__)
-def test_the_bits_are_the_same_with_any_number_of_threads(case: Callable[[], Any]) -> None:
+def test_bits_do_not_depend_on_thread_count(case: Callable[[], Any]) -> None:
     kernel, group, outputs = made(case)
     inputs = [group.arrays[value] for value in kernel.fused.inputs]
     for threads in (1, 2, 3):
@@ -119,20 +119,20 @@ def test_the_bits_are_the_same_with_any_number_of_threads(case: Callable[[], Any
         assert (THREAD_POOL.offers > before) == (threads > 1 and case in DIVIDED)
 
 
-def test_callers_at_the_same_time_do_not_disturb_each_other() -> None:
+def test_simultaneous_callers_get_correct_results() -> None:
     THREAD_POOL.resize(3)
     kernels = [made(case) for case in (elements, softmax, sums_over_rows)]
     expected = [[one.tobytes() for one in computed(*one)] for one in kernels]
 
     def again(number: int) -> bool:
-        place = number % len(kernels)
-        return [one.tobytes() for one in computed(*kernels[place])] == expected[place]
+        index = number % len(kernels)
+        return [one.tobytes() for one in computed(*kernels[index])] == expected[index]
 
     with ThreadPoolExecutor(4) as pool:
         assert all(pool.map(again, range(300)))
 
 
-def test_there_are_as_many_helpers_as_threads_are_asked_for() -> None:
+def test_pool_size_follows_set_num_threads() -> None:
     before = engine.get_num_threads()
     try:
         for threads in (3, 1, 2):
@@ -171,8 +171,8 @@ assert t.computed(*one)[0].tobytes() == expected
 @pytest.mark.parametrize(
     "program", ["", *([FORK] if hasattr(os, "fork") else [])], ids=["ends", "forks"][: 1 + hasattr(os, "fork")]
 )
-def test_a_process_with_helpers(program: str) -> None:
-    """It ends, and its children have none until they ask for some."""
+def test_process_with_worker_threads_forks_and_exits(program: str) -> None:
+    """The process ends, and forked children have no workers until they start the pool."""
     subprocess.run([sys.executable, "-c", PROGRAM.format(program)], check=True, timeout=300)
 
 
@@ -213,7 +213,7 @@ while sys.argv[1] == "refuse":
 """
 
 
-def test_where_no_thread_can_be_started_kernels_compile_and_run_on_one(tmp_path: Path) -> None:
+def test_kernels_run_on_one_thread_if_no_thread_starts(tmp_path: Path) -> None:
     """And SIGTERM ends the process that runs them."""
     started = [
         subprocess.Popen(
