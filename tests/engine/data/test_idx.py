@@ -21,7 +21,7 @@ def test_every_type_is_read(tmp_path: Path, write_idx, dtype: str, suffix: str) 
     np.testing.assert_array_equal(idx_format.read(header), array)
 
 
-def test_plain_files_stay_on_disk(tmp_path: Path, write_idx) -> None:
+def test_uncompressed_files_are_memory_mapped(tmp_path: Path, write_idx) -> None:
     data = idx_format.read(idx_format.read_header(write_idx(tmp_path / "a", np.ones((5, 2), np.uint8))))
     assert isinstance(data, np.memmap)
     with pytest.raises(ValueError, match="read-only"):
@@ -77,7 +77,7 @@ def test_damaged_gzip(tmp_path: Path, write_idx) -> None:
         idx_format.read_header(path)
 
 
-def test_more_than_the_free_memory(tmp_path: Path, write_idx, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_data_larger_than_free_memory(tmp_path: Path, write_idx, monkeypatch: pytest.MonkeyPatch) -> None:
     header = idx_format.read_header(write_idx(tmp_path / "a.gz", np.zeros((100, 100), np.uint8)))
     free = type("Memory", (), {"available": 5000})
     monkeypatch.setattr(psutil, "virtual_memory", lambda: free)
@@ -85,7 +85,7 @@ def test_more_than_the_free_memory(tmp_path: Path, write_idx, monkeypatch: pytes
         idx_format.read(header)
 
 
-def test_no_file(tmp_path: Path) -> None:
+def test_missing_file(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="file not found"):
         idx_format.read_header(tmp_path / "missing")
     with pytest.raises(DataError, match="cannot be read"):

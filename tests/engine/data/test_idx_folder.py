@@ -27,13 +27,13 @@ def test_a_folder_like_mnist(mnist_like, suffix: str) -> None:
     assert len(source.files) == 4
 
 
-def test_specs_come_from_headers_alone(mnist_like, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_specs_only_read_headers(mnist_like, monkeypatch: pytest.MonkeyPatch) -> None:
     folder = mnist_like(suffix=".gz")
     monkeypatch.setattr(idx_format, "read", lambda header: pytest.fail("data were read"))
     assert data.IDX(str(folder)).map(transforms.Normalize(0, 255)).input == Spec((1, 28, 28), dtypes.float32)
 
 
-def test_without_test_files_a_share_is_held_out(mnist_like) -> None:
+def test_validation_fraction_without_test_files(mnist_like) -> None:
     source = data.IDX(str(mnist_like(train=50, test=None)), validation=0.2)
     assert (len(source.train), len(source.validation or ())) == (40, 10)
     assert data.IDX(str(source.files[0].parent), validation=0).validation is None
@@ -99,7 +99,7 @@ def test_the_bundled_digits() -> None:
     assert (images.min(), images.max()) == (0, 16)
 
 
-def test_the_split_is_the_same_whatever_the_seed() -> None:
+def test_split_does_not_depend_on_the_seed() -> None:
     state = engine.random.get_rng_state()
     parts = []
     for seed in (1, 2):

@@ -34,7 +34,7 @@ def array(image: Image.Image) -> np.ndarray[Any, Any]:
 
 @pytest.mark.parametrize("interpolation", FILTERS)
 @pytest.mark.parametrize("size", [(7, 9), (40, 45), (20, 11)])
-def test_resize_is_pillows(interpolation: Any, size: tuple[int, int]) -> None:
+def test_resize_matches_pillow(interpolation: Any, size: tuple[int, int]) -> None:
     for images in (IMAGES, GRAY):
         result = np.asarray(transforms.Resize(size, interpolation)(images))
         for image, found in zip(images, result, strict=True):
@@ -80,7 +80,7 @@ def test_center_crop() -> None:
     assert not padded[..., :2, :].any()
 
 
-def test_random_crop_takes_every_place() -> None:
+def test_random_crop_reaches_all_positions() -> None:
     image = np.arange(1, 10, dtype=np.uint8).reshape(1, 1, 3, 3)
     transform = transforms.RandomCrop(2)
     corners = [(a + 0.5) / 2 for a in range(2)]
@@ -118,7 +118,7 @@ def test_random_resized_crop_is_crop_and_resize() -> None:
         transforms.RandomResizedCrop(8, scale=(0.5, 0.2))
 
 
-def test_flips() -> None:
+def test_random_flips() -> None:
     numbers = np.array([[0.1], [0.6], [0.2], [0.9]])
     flipped = transforms.RandomHorizontalFlip(0.5).augment(IMAGES, numbers)
     np.testing.assert_array_equal(flipped[[0, 2]], IMAGES[[0, 2], :, :, ::-1])
@@ -127,7 +127,7 @@ def test_flips() -> None:
     np.testing.assert_array_equal(flipped[[0, 2]], IMAGES[[0, 2], :, ::-1])
 
 
-def test_affine_shifts_by_whole_pixels() -> None:
+def test_affine_translates_by_integer_pixels() -> None:
     transform = transforms.RandomAffine(0.0, translate=(0.1, 0.2))
     numbers = np.full((4, 5), 0.5)
     np.testing.assert_array_equal(transform.augment(IMAGES, numbers), IMAGES)
@@ -137,7 +137,7 @@ def test_affine_shifts_by_whole_pixels() -> None:
     assert not moved[..., :2, :].any() and not moved[..., 24:].any()
 
 
-def test_affine_turns_as_pillow_rotates() -> None:
+def test_affine_rotation_matches_pillow() -> None:
     square = IMAGES[..., :20]
     transform = transforms.RandomAffine(90.0, interpolation="nearest")
     numbers = np.full((4, 5), 0.5)
@@ -162,7 +162,7 @@ def test_affine_coefficients_invert_the_map() -> None:
     assert (a * out[0] + b * out[1] + c, d * out[0] + e * out[1] + f) == pytest.approx((x + 15, y + 10))
 
 
-def test_grayscale_is_pillows() -> None:
+def test_grayscale_matches_pillow() -> None:
     for image, found in zip(IMAGES, np.asarray(transforms.Grayscale()(IMAGES)), strict=True):
         np.testing.assert_array_equal(found, array(pillow(image).convert("L")))
     three = np.asarray(transforms.Grayscale(3)(IMAGES / np.float32(255)))
@@ -191,7 +191,7 @@ def test_color_jitter() -> None:
     assert np.abs(whole - np.clip(IMAGES * 1.5, 0, 255)).max() <= 0.5001
 
 
-def test_hues_are_turned_as_by_colorsys() -> None:
+def test_hue_rotation_matches_colorsys() -> None:
     images = (IMAGES[:1, :, :4, :5] / 255).astype(np.float32)
     images[0, :, 0, 0] = 0.5  # gray has no hue
     result = rotate_hue(images, np.full((1, 1, 1), 0.3, np.float32))
@@ -211,7 +211,7 @@ def test_random_erasing() -> None:
     np.testing.assert_array_equal(result[0, :, :, 8:], IMAGES[0, :, :, 8:])
 
 
-def test_whole_numbers_become_shares_of_the_largest() -> None:
+def test_to_float_divides_by_the_dtype_maximum() -> None:
     assert np.asarray(transforms.ToFloat()(np.array([[0, 51, 255]], np.uint8))).tolist() == [[0, pytest.approx(0.2), 1]]
     assert np.asarray(transforms.ToFloat()(np.array([[65535]], np.uint16))).tolist() == [[1]]
     assert np.asarray(transforms.ToFloat()(np.array([[3.5]]))).tolist() == [[3.5]]

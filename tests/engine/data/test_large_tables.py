@@ -22,7 +22,7 @@ from engine.errors import DataError
 
 
 @pytest.fixture(autouse=True)
-def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def cache_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Where the files of rows are; only few bytes stay in memory."""
     monkeypatch.setenv("GRADWIRE_TABLES", str(tmp_path / "rows"))
     monkeypatch.setattr(row_buffer, "IN_MEMORY", 1000)
@@ -51,11 +51,13 @@ def everything(splits: TableSplits) -> list[np.ndarray]:
     return [np.asarray(part) for samples in (splits.train, held) for part in samples.arrays(np.arange(len(samples)))]
 
 
-def test_files_give_what_memory_gives(tmp_path: Path, place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_rows_in_files_equal_rows_in_memory(
+    tmp_path: Path, cache_folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     for path, kind in zip(written(tmp_path), (data.CSV, data.Parquet), strict=True):
         filed = kind(str(path), "y", categorical="kind", missing="keep")
         from_file = everything(filed)
-        assert list(place.iterdir())
+        assert list(cache_folder.iterdir())
         names = filed.class_names
         monkeypatch.setattr(row_buffer, "IN_MEMORY", 2**30)
         table_reader.tables.clear()
@@ -70,30 +72,30 @@ def test_files_give_what_memory_gives(tmp_path: Path, place: Path, monkeypatch: 
         table_reader.tables.clear()
 
 
-def test_the_files_go_with_the_table(tmp_path: Path, place: Path) -> None:
+def test_files_are_deleted_with_the_table(tmp_path: Path, cache_folder: Path) -> None:
     source = data.CSV(str(written(tmp_path)[0]), "y", ignore="kind")
     train = source.train
-    assert len(list(place.iterdir())) == 2
+    assert len(list(cache_folder.iterdir())) == 2
     del source
     table_reader.tables.clear()
     gc.collect()
     assert len(train.arrays(np.arange(3))[0]) == 3, "samples keep them"
     del train
     gc.collect()
-    assert list(place.iterdir()) == []
+    assert list(cache_folder.iterdir()) == []
 
 
-def test_what_killed_processes_left_is_removed(tmp_path: Path, place: Path) -> None:
-    place.mkdir()
-    left, foreign = place / "rows-999999999-abc.bin", place / f"rows-{os.getpid()}-abc.bin"
-    for path in (left, foreign):
+def test_files_of_killed_processes_are_removed(tmp_path: Path, cache_folder: Path) -> None:
+    cache_folder.mkdir()
+    orphaned, foreign = cache_folder / "rows-999999999-abc.bin", cache_folder / f"rows-{os.getpid()}-abc.bin"
+    for path in (orphaned, foreign):
         path.write_bytes(b"1")
     _ = data.CSV(str(written(tmp_path)[0]), "y", ignore="kind").train
-    assert not left.exists()
+    assert not orphaned.exists()
     assert foreign.exists()
 
 
-def test_workers_read_the_same_file(tmp_path: Path) -> None:
+def test_workers_map_the_same_file(tmp_path: Path) -> None:
     source = data.CSV(str(written(tmp_path)[0]), "y", categorical="kind", missing="keep")
     order = np.random.default_rng(1).permutation(len(source.train)).tolist()
     alone, helped = (
@@ -104,8 +106,8 @@ def test_workers_read_the_same_file(tmp_path: Path) -> None:
         for workers in (0, 1)
     )
     for one, other in zip(alone, helped, strict=True):
-        for left, right in zip(one, other, strict=True):
-            np.testing.assert_array_equal(left, right)
+        for orphaned, right in zip(one, other, strict=True):
+            np.testing.assert_array_equal(orphaned, right)
 
 
 def test_a_table_is_read_once_until_its_file_changes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -117,30 +119,30 @@ def test_a_table_is_read_once_until_its_file_changes(tmp_path: Path, monkeypatch
     assert len(data.CSV(str(path), "y", ignore="kind", validation=0).train) == 2
 
 
-def test_a_full_disk_is_said(tmp_path: Path, place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_full_disk_raises_data_error(tmp_path: Path, cache_folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = written(tmp_path)[0]
     monkeypatch.setattr(row_buffer, "_SPARE", 2**62)
     with pytest.raises(DataError, match=r"t\.csv: too large for memory.* cannot be written to .*GRADWIRE_TABLES"):
         _ = data.CSV(str(path), "y", ignore="kind").train
-    assert list(place.iterdir()) == []
+    assert list(cache_folder.iterdir()) == []
 
 
-def test_an_error_far_below_leaves_no_file(tmp_path: Path, place: Path) -> None:
+def test_error_in_a_late_row_leaves_no_file(tmp_path: Path, cache_folder: Path) -> None:
     rows = [f"{number},{number % 3}" for number in range(200_000)]
     rows[190_000] = "x,1"
     (tmp_path / "bad.csv").write_text("a,y\n" + "\n".join(rows))
     with pytest.raises(DataError, match="line 190002"):
         _ = data.CSV(str(tmp_path / "bad.csv"), "y").train
-    assert list(place.iterdir()) == []
+    assert list(cache_folder.iterdir()) == []
 
 
-def test_columns_of_ever_new_texts_end_early(tmp_path: Path) -> None:
+def test_too_many_distinct_texts_stop_early(tmp_path: Path) -> None:
     (tmp_path / "ids.csv").write_text("id,y\n" + "\n".join(f"name{number},{number % 2}" for number in range(20_000)))
     with pytest.raises(DataError, match="column 'id' has more than 10000 different texts"):
         _ = data.CSV(str(tmp_path / "ids.csv"), "y", categorical="id").train
 
 
-def test_rows_of_a_store_come_back_in_order() -> None:
+def test_row_buffer_keeps_the_order() -> None:
     store = RowBuffer(3, np.float32, "test")
     whole = np.arange(3000, dtype=np.float32).reshape(-1, 3)
     for start in range(0, 1000, 7):
@@ -171,7 +173,7 @@ def test_training_order_of_a_table_larger_than_memory(tmp_path: Path) -> None:
     digits = np.full((rows, 2 * columns), ord(","), np.uint8)
     digits[:, ::2] = np.random.default_rng(0).integers(ord("0"), ord("9") + 1, (rows, columns))
     digits[:, -1] = ord("\n")
-    names = ",".join([*(f"x{place}" for place in range(columns - 1)), "y"])
+    names = ",".join([*(f"x{index}" for index in range(columns - 1)), "y"])
     with path.open("wb") as file:
         file.write(f"{names}\n".encode())
         digits.tofile(file)

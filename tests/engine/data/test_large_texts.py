@@ -24,7 +24,7 @@ KINDS: list[UnitKind] = ["characters", "words"]
 
 
 @pytest.fixture(autouse=True)
-def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def cache_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Where files of numbers are."""
     monkeypatch.setenv("GRADWIRE_TABLES", str(tmp_path / "codes"))
     text_encoding.encoded_files.clear()
@@ -50,7 +50,7 @@ TEXTS = st.lists(st.sampled_from([*"ab_é漢😀\r\n .,٣\ufeff�", "\r\n", "a\
 
 @pytest.mark.parametrize("kind", KINDS)
 @given(TEXTS, st.sampled_from([b"", b"\xef\xbb\xbf"]), st.integers(1, 9), st.integers(2, 6), st.sampled_from([0, 0.3]))
-def test_pieces_give_what_the_whole_gives(
+def test_result_does_not_depend_on_chunks(
     folder: Path, kind: UnitKind, content: bytes, mark: bytes, piece: int, most: int, share: float
 ) -> None:
     path = folder / "a.txt"
@@ -72,7 +72,7 @@ def test_pieces_give_what_the_whole_gives(
 
 @pytest.mark.parametrize("kind", KINDS)
 @given(st.text(st.sampled_from("ab\r\n é"), max_size=20), st.integers(1, 9))
-def test_errors_name_the_line_wherever_pieces_end(folder: Path, kind: UnitKind, before: str, piece: int) -> None:
+def test_errors_name_the_line_across_chunks(folder: Path, kind: UnitKind, before: str, piece: int) -> None:
     path = folder / "b.txt"
     path.write_bytes(before.encode() + b"\xff and more\n")
     with pytest.MonkeyPatch.context() as patch:
@@ -85,7 +85,7 @@ def test_errors_name_the_line_wherever_pieces_end(folder: Path, kind: UnitKind, 
 
 
 @pytest.mark.parametrize(("different", "dtype"), [(256, np.uint8), (257, np.uint16), (65_537, np.uint32)])
-def test_codes_are_no_wider_than_they_have_to_be(tmp_path: Path, different: int, dtype: type) -> None:
+def test_codes_have_the_smallest_dtype(tmp_path: Path, different: int, dtype: type) -> None:
     text = "".join(map(chr, range(0x10000, 0x10000 + different)))
     (tmp_path / "a.txt").write_text(text + text[::-1], "utf-8")
     (tmp_path / "b.txt").write_text(" ".join(f"w{number}" for number in range(different)), "utf-8")
@@ -96,14 +96,14 @@ def test_codes_are_no_wider_than_they_have_to_be(tmp_path: Path, different: int,
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_codes_lie_in_a_file_that_goes_with_them(
-    tmp_path: Path, place: Path, kind: UnitKind, monkeypatch: pytest.MonkeyPatch
+def test_code_file_is_deleted_with_the_codes(
+    tmp_path: Path, cache_folder: Path, kind: UnitKind, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     words = [f"w{number}" for number in np.random.default_rng(0).integers(0, 2000, 20_000)]
     (tmp_path / "t.txt").write_text(" ".join(words))
     held = data.Text(str(tmp_path / "t.txt"), kind, length=5)
     held.check()
-    assert not place.exists()
+    assert not cache_folder.exists()
     text_encoding.encoded_files.clear()
     monkeypatch.setattr(row_buffer, "IN_MEMORY", 1000)
     monkeypatch.setattr(text_encoding, "_CHUNK", 4096)  # their dtype changes when there is a file already
@@ -117,15 +117,15 @@ def test_codes_lie_in_a_file_that_goes_with_them(
         for samples in (other, pickle.loads(pickle.dumps(other))):  # as a worker process gets them
             for left, right in zip(one.arrays(rows), samples.arrays(rows), strict=True):
                 np.testing.assert_array_equal(left, right)
-    assert len(list(place.iterdir())) == 1
+    assert len(list(cache_folder.iterdir())) == 1
     assert len(pickle.dumps(train)) < 40_000, "the codes are not in it"
     del filed, train, other, samples
     text_encoding.encoded_files.clear()
     gc.collect()
-    assert list(place.iterdir()), "the other part is there"
+    assert list(cache_folder.iterdir()), "the other part is there"
     del validation
     gc.collect()
-    assert list(place.iterdir()) == []
+    assert list(cache_folder.iterdir()) == []
 
 
 def test_a_text_is_read_once_until_its_file_changes(tmp_path: Path) -> None:
@@ -139,14 +139,14 @@ def test_a_text_is_read_once_until_its_file_changes(tmp_path: Path) -> None:
     assert "another" in data.Text(str(path), "words", length=2).class_names
 
 
-def test_of_units_that_come_as_often_the_first_ones_are_known() -> None:
+def test_frequency_ties_are_broken_by_first_occurrence() -> None:
     codes = np.concatenate([np.arange(2000), [1500, 1500, 700, 1999]]).astype(np.uint16)
     found = EncodedText(codes, [str(code) for code in range(2000)])
     assert found.most_frequent(len(codes), 6) == [1500, 700, 1999, 0, 1, 2]
     assert found.most_frequent(3, 6) == [0, 1, 2]
 
 
-def test_too_many_words_are_refused_before_memory_ends(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_too_many_words_raise_before_memory_is_full(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "t.txt").write_text(" ".join(f"w{number}" for number in range(1000)))
     monkeypatch.setattr(text_encoding, "_MEMORY_CHECK_WORDS", 500)
     assert data.Text(str(tmp_path / "t.txt"), "words").classes == 901
@@ -157,17 +157,17 @@ def test_too_many_words_are_refused_before_memory_ends(tmp_path: Path, monkeypat
         _ = data.Text(str(tmp_path / "t.txt"), "words").classes
 
 
-def test_a_full_disk_and_an_error_far_below_leave_no_file(
-    tmp_path: Path, place: Path, monkeypatch: pytest.MonkeyPatch
+def test_full_disk_and_late_error_leave_no_file(
+    tmp_path: Path, cache_folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(row_buffer, "IN_MEMORY", 1000)
     monkeypatch.setattr(text_encoding, "_CHUNK", 4096)
     (tmp_path / "bad.txt").write_bytes(b"some text\n" * 10_000 + b"\xff")
     with pytest.raises(DataError, match="line 10001"):
         encode_file(tmp_path / "bad.txt", "characters")
-    assert list(place.iterdir()) == []
+    assert list(cache_folder.iterdir()) == []
     (tmp_path / "t.txt").write_bytes(b"some text\n" * 10_000)
     monkeypatch.setattr(row_buffer, "_SPARE", 2**62)
     with pytest.raises(DataError, match=r"t\.txt: too large for memory.* cannot be written to .*GRADWIRE_TABLES"):
         encode_file(tmp_path / "t.txt", "characters")
-    assert list(place.iterdir()) == []
+    assert list(cache_folder.iterdir()) == []

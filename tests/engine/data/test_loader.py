@@ -51,7 +51,7 @@ def rows(size: int) -> TensorDataset:
 
 
 @given(size=st.integers(1, 60), batch_size=st.integers(1, 20), drop_last=st.booleans(), seed=st.integers(0, 99))
-def test_every_sample_comes_once_and_in_the_order_of_the_seed(size, batch_size, drop_last, seed) -> None:
+def test_each_sample_once_in_the_order_of_the_seed(size, batch_size, drop_last, seed) -> None:
     def taken(dataset: Any) -> list[list[int]]:
         loader = DataLoader(dataset, batch_size, shuffle=True, drop_last=drop_last, generator=Generator(seed))
         batches = [first.tolist() for first, _ in loader]
@@ -68,7 +68,7 @@ def test_every_sample_comes_once_and_in_the_order_of_the_seed(size, batch_size, 
 
 
 @given(size=st.integers(2, 80), first=st.floats(0, 1), seed=st.integers(0, 99))
-def test_random_split_shares_every_sample_out(size: int, first: float, seed: int) -> None:
+def test_random_split_uses_each_sample_once(size: int, first: float, seed: int) -> None:
     counts = [round(size * first), size - round(size * first)]
     for lengths in (counts, [first / 2, first / 2, 1 - first]):
         parts = random_split(rows(size), lengths, Generator(seed))
@@ -78,7 +78,7 @@ def test_random_split_shares_every_sample_out(size: int, first: float, seed: int
     assert [len(part) for part in random_split(rows(size), counts)] == counts
 
 
-def test_random_split_as_pytorch_counts() -> None:
+def test_random_split_rounds_as_pytorch() -> None:
     torch_data = pytest.importorskip("torch.utils.data")
     for lengths in ([0.7, 0.2, 0.1], [0.5, 0.5], [0.34, 0.33, 0.33], [3, 8]):
         theirs = [len(part) for part in torch_data.random_split(range(11), lengths)]
@@ -91,7 +91,7 @@ def test_random_split_as_pytorch_counts() -> None:
         random_split(rows(11), [5.5, 5.5])
 
 
-def test_epochs_differ_and_can_be_reached_at_once() -> None:
+def test_set_epoch_gives_the_order_of_the_epoch() -> None:
     loader = DataLoader(rows(30), 30, shuffle=True, generator=Generator(1))
 
     def order() -> list[int]:
@@ -108,13 +108,13 @@ def test_epochs_differ_and_can_be_reached_at_once() -> None:
     DataLoader(rows(3)).set_epoch(1, seed=0)
 
 
-def test_many_rows_are_taken_in_one_piece(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_batches_are_indexed_once(monkeypatch: pytest.MonkeyPatch) -> None:
     dataset = rows(10)
     monkeypatch.setattr(TensorDataset, "__getitem__", lambda *_: pytest.fail("taken one by one"))
     assert [batch[1].tolist() for batch in DataLoader(Subset(dataset, range(1, 8)), 4)] == [[2, 4, 6, 8], [10, 12, 14]]
 
 
-def test_a_replaced_getitem_is_not_bypassed() -> None:
+def test_overridden_getitem_is_used() -> None:
     class Negative(TensorDataset):
         def __getitem__(self, index):
             return tuple(-value for value in super().__getitem__(index))
@@ -133,7 +133,7 @@ def test_plain_sequences_and_streams() -> None:
         DataLoader(Stream(), shuffle=True)
 
 
-def test_orders_in_chunks_are_those_of_one_draw() -> None:
+def test_chunked_order_equals_unchunked_order() -> None:
     many = CHUNK * 2 + 5
     random = Generator(3)
     few = range(CHUNK - 3)
@@ -152,7 +152,7 @@ def test_orders_in_chunks_are_those_of_one_draw() -> None:
 
 
 @pytest.mark.parametrize("replacement", [True, False])
-def test_draws_between_batches_leave_the_order(replacement: bool) -> None:
+def test_random_numbers_between_batches_do_not_change_the_order(replacement: bool) -> None:
     def order(draws: int) -> list[list[int]]:
         engine.manual_seed(0)
         batches = []
@@ -174,7 +174,7 @@ def test_draws_between_batches_leave_the_order(replacement: bool) -> None:
     ],
     ids=["replacement", "passes", "weighted", "sequential"],
 )
-def test_long_orders_take_no_memory(sampler: Any) -> None:
+def test_long_orders_need_little_memory(sampler: Any) -> None:
     tracemalloc.start()
     try:
         assert len(next(BatchSampler(sampler, 8).arrays())) == 8
@@ -223,7 +223,7 @@ def test_samplers() -> None:
         ({"batch_size": True}, "positive integer, not True"),
     ],
 )
-def test_refused_arguments(arguments: dict[str, Any], message: str) -> None:
+def test_invalid_arguments(arguments: dict[str, Any], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         DataLoader(rows(3), **arguments)
 
@@ -241,11 +241,11 @@ class Lines(IterableDataset):
         return 3
 
 
-def test_a_sampler_of_ones_own_needs_only_iteration() -> None:
+def test_custom_sampler_needs_only_iter() -> None:
     assert [batch.tolist() for batch in DataLoader([7, 8, 9], sampler=Own(), batch_size=2)] == [[9, 7]]
 
 
-def test_data_sets_in_a_row() -> None:
+def test_concat_dataset() -> None:
     row = Squares(3) + Squares(2)
     assert isinstance(row, data.ConcatDataset)
     assert (len(row), row.cumulative_sizes) == (5, [3, 5])
@@ -259,7 +259,7 @@ def test_data_sets_in_a_row() -> None:
         data.ConcatDataset([])
 
 
-def test_streams_in_a_row() -> None:
+def test_chain_dataset() -> None:
     assert list(Stream() + Lines()) == [0, 1, 2, 3, 4, "a", "b", "c"]
     assert len(data.ChainDataset([Lines(), Lines()])) == 6
     assert len(DataLoader(Lines(), 2)) == 2
@@ -268,7 +268,7 @@ def test_streams_in_a_row() -> None:
         list(data.ChainDataset([rows(1)]))
 
 
-def test_data_sets_side_by_side() -> None:
+def test_stack_dataset() -> None:
     assert data.StackDataset([1, 2], "ab")[1] == (2, "b")
     assert data.StackDataset(x=[1, 2], y="ab")[0] == {"x": 1, "y": "a"}
     assert len(data.StackDataset([1, 2])) == 2
@@ -278,7 +278,7 @@ def test_data_sets_side_by_side() -> None:
         data.StackDataset([1], y=[2])
 
 
-def test_weights_of_samples() -> None:
+def test_weighted_random_sampler() -> None:
     drawn = Counter(data.WeightedRandomSampler([1, 0, 3], 4000, generator=Generator(0)))
     assert drawn[1] == 0
     assert 0.7 < drawn[2] / 4000 < 0.8
@@ -294,7 +294,7 @@ def test_weights_of_samples() -> None:
 Pair = namedtuple("Pair", "x y")
 
 
-def test_collate_as_pytorch() -> None:
+def test_collate_matches_pytorch() -> None:
     torch = pytest.importorskip("torch")
     default_collate = pytest.importorskip("torch.utils.data").default_collate
 
@@ -316,7 +316,7 @@ def test_collate_as_pytorch() -> None:
     assert data.default_collate(["a", "b"]) == default_collate(["a", "b"])
 
 
-def test_collate_refusals() -> None:
+def test_collate_errors() -> None:
     with pytest.raises(ValueError, match=r"differ in shapes: sample 0 has \(2,\), sample 1 has \(3,\)"):
         data.default_collate([np.ones(2), np.ones(3)])
     with pytest.raises(ValueError, match="differ in lengths"):
@@ -331,7 +331,7 @@ def test_collate_refusals() -> None:
 
 @pytest.mark.parametrize("shape", [(), (3,), (2, 3), (0, 2)])
 @pytest.mark.parametrize("dtype", [np.float32, np.int64, np.bool_])
-def test_collate_of_many_small_ones(shape: tuple[int, ...], dtype: Any) -> None:
+def test_collate_many_small_arrays(shape: tuple[int, ...], dtype: Any) -> None:
     arrays = [np.random.default_rng(number).integers(0, 2, shape).astype(dtype) for number in range(5)]
     expected = np.stack(arrays)
     tensors = [engine.tensor(array) for array in arrays]
@@ -344,7 +344,7 @@ def test_collate_of_many_small_ones(shape: tuple[int, ...], dtype: Any) -> None:
     np.testing.assert_array_equal(tensors[0].numpy(), expected[0])
 
 
-def test_collate_keeps_history_and_mixes_dtypes() -> None:
+def test_collate_keeps_gradients_and_promotes_dtypes() -> None:
     weight = engine.ones(2, requires_grad=True)
     data.default_collate([weight * 2, weight]).sum().backward()
     assert weight.grad is not None
@@ -354,7 +354,7 @@ def test_collate_keeps_history_and_mixes_dtypes() -> None:
         data.default_collate([engine.ones(1), engine.ones(2)])
 
 
-def test_padding() -> None:
+def test_pad_collate() -> None:
     lengths = [(np.arange(n), {"text": "x" * n, "mask": engine.ones(n, 2)}, n) for n in (1, 3)]
     rows, more, numbers = data.pad_collate(lengths)
     assert rows.tolist() == [[0, 0, 0], [0, 1, 2]]
@@ -378,7 +378,9 @@ def test_padding() -> None:
     seed=st.integers(0, 9),
     epoch=st.integers(0, 3),
 )
-def test_replicas_share_the_samples(size: int, replicas: int, drop_last: bool, seed: int, epoch: int) -> None:
+def test_distributed_sampler_partitions_samples(
+    size: int, replicas: int, drop_last: bool, seed: int, epoch: int
+) -> None:
     dataset = range(size)
     parts = [
         data.DistributedSampler(dataset, replicas, rank, seed=seed, drop_last=drop_last) for rank in range(replicas)
@@ -401,7 +403,7 @@ def test_replicas_share_the_samples(size: int, replicas: int, drop_last: bool, s
     )
 
 
-def test_replicas_as_in_pytorch(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_distributed_sampler_matches_pytorch(monkeypatch: pytest.MonkeyPatch) -> None:
     peers = pytest.importorskip("torch.utils.data")
     for size, replicas, drop_last in itertools.product((1, 10, 11), (1, 3, 4, 20), (False, True)):
         for rank in range(replicas):
@@ -440,5 +442,5 @@ class Collated:
         return self.kind(data.default_collate(batch))
 
 
-def test_own_collate_gets_the_samples() -> None:
+def test_custom_collate_gets_the_samples() -> None:
     assert list(DataLoader(Squares(3), 2, collate_fn=len)) == [2, 1]

@@ -106,7 +106,7 @@ def read_on(kind: str, folder: Path) -> None:
 
 
 @pytest.mark.parametrize("kind", MAPPED)
-def test_a_file_that_is_cut_off_is_named(tmp_path: Path, kind: str) -> None:
+def test_truncated_file_is_named(tmp_path: Path, kind: str) -> None:
     """Without the check the process would be killed, so the test runs in a separate process."""
     program = (
         "import sys; from pathlib import Path; from tests.engine.data.test_mapped import read_on\n"
@@ -121,7 +121,7 @@ def test_a_file_that_is_cut_off_is_named(tmp_path: Path, kind: str) -> None:
 
 
 @pytest.mark.parametrize("kind", HELD)
-def test_what_is_opened_stays(tmp_path: Path, kind: str) -> None:
+def test_batches_continue_after_files_are_deleted(tmp_path: Path, kind: str) -> None:
     batches = iter(data.Batches(HELD[kind](tmp_path), 4).train)
     next(batches)
     shutil.rmtree(tmp_path)
@@ -130,7 +130,7 @@ def test_what_is_opened_stays(tmp_path: Path, kind: str) -> None:
 
 @pytest.mark.parametrize("kind", READ)
 @pytest.mark.parametrize("workers", [0, 2])
-def test_a_folder_that_disappears_is_named(tmp_path: Path, kind: str, workers: int) -> None:
+def test_removed_folder_is_named(tmp_path: Path, kind: str, workers: int) -> None:
     folder = tmp_path / "data"
     folder.mkdir()
     batches = iter(data.Batches(READ[kind](folder), 2, workers=workers).train)
@@ -140,7 +140,7 @@ def test_a_folder_that_disappears_is_named(tmp_path: Path, kind: str, workers: i
         list(batches)
 
 
-def test_a_file_may_be_replaced(tmp_path: Path) -> None:
+def test_replaced_file_does_not_change_open_data(tmp_path: Path) -> None:
     """What was opened is read on, as if nothing had happened."""
     source = npy(tmp_path)
     samples = source.train
@@ -150,7 +150,7 @@ def test_a_file_may_be_replaced(tmp_path: Path) -> None:
     assert np.asarray(inputs).max() == 0
 
 
-def test_an_array_that_is_gone_when_a_worker_opens_it_is_named(tmp_path: Path) -> None:
+def test_array_removed_before_worker_start_is_named(tmp_path: Path) -> None:
     content = pickle.dumps(npy(tmp_path).train)
     os.truncate(tmp_path / "x.npy", 200)
     with pytest.raises(DataError, match=r"x\.npy: has become shorter"):
@@ -160,7 +160,7 @@ def test_an_array_that_is_gone_when_a_worker_opens_it_is_named(tmp_path: Path) -
         pickle.loads(content)
 
 
-def test_a_file_that_shrinks_between_its_header_and_its_numbers(tmp_path: Path) -> None:
+def test_file_truncated_after_reading_its_header(tmp_path: Path) -> None:
     source = npy(tmp_path)
     os.truncate(tmp_path / "x.npy", 200)
     with pytest.raises(DataError, match=r"x\.npy: changed while it was opened"):

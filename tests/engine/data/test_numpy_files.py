@@ -27,7 +27,7 @@ def npz(path: Path, packed: bool = False, **arrays: Any) -> str:
 
 
 @pytest.mark.parametrize("packed", [False, True])
-def test_an_archive(tmp_path: Path, packed: bool) -> None:
+def test_npz_archive(tmp_path: Path, packed: bool) -> None:
     source = data.NPY(npz(tmp_path / "a.npz", packed, x=X, y=Y), validation=0.2)
     assert (source.input, source.target, source.classes) == (Spec((2, 3), dtypes.float32), Spec((), dtypes.int64), 3)
     assert (len(source.train), len(source.validation or ())) == (8, 2)
@@ -38,7 +38,7 @@ def test_an_archive(tmp_path: Path, packed: bool) -> None:
     assert (len(pickle.dumps(whole)) < 1000) is not packed or len(X) < 100
 
 
-def test_two_files_stay_on_disk(tmp_path: Path) -> None:
+def test_two_files_are_memory_mapped(tmp_path: Path) -> None:
     np.save(tmp_path / "x.npy", np.asfortranarray(X.astype(">f8")))
     np.save(tmp_path / "y.npy", X[:, 0, 0])
     source = data.NPY(str(tmp_path / "x.npy"), str(tmp_path / "y.npy"), validation=0)
@@ -83,13 +83,13 @@ def test_bad_headers(tmp_path: Path, header: str, message: str) -> None:
     assert path in str(caught.value)
 
 
-def test_objects_are_refused_in_archives(tmp_path: Path) -> None:
+def test_archives_with_objects_are_rejected(tmp_path: Path) -> None:
     path = npz(tmp_path / "a.npz", x=X, y=np.array([None] * 10))
     with pytest.raises(DataError, match=r"a\.npz: y: contains Python objects"):
         data.NPY(path)
 
 
-def test_bombs_are_refused_before_memory_is_taken(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_zip_bombs_are_rejected_before_allocation(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = npz(tmp_path / "a.npz", True, x=np.zeros((1000, 1000)), y=np.zeros(1000, int))
     source = data.NPY(path)
     free = psutil.virtual_memory()
@@ -138,7 +138,7 @@ def test_bad_files(tmp_path: Path) -> None:
 
 
 @given(st.binary(max_size=300), st.integers(0, 127), st.booleans())
-def test_damaged_files_are_named_and_never_run(
+def test_damaged_files_raise_and_run_nothing(
     tmp_path_factory: pytest.TempPathFactory, noise: bytes, at: int, packed: bool
 ) -> None:
     folder = tmp_path_factory.mktemp("damaged")
@@ -152,7 +152,7 @@ def test_damaged_files_are_named_and_never_run(
 
 
 @pytest.mark.parametrize("packed", [False, True])
-def test_every_damaged_byte_of_an_archives_headers_is_named(tmp_path: Path, packed: bool) -> None:
+def test_each_damaged_header_byte_raises(tmp_path: Path, packed: bool) -> None:
     whole = Path(npz(tmp_path / "a.npz", packed, x=X, y=Y)).read_bytes()
     for at in [*range(120), *range(len(whole) - 160, len(whole))]:
         for value in (0, 3, 255):
@@ -164,7 +164,7 @@ def test_every_damaged_byte_of_an_archives_headers_is_named(tmp_path: Path, pack
 
 
 @pytest.mark.parametrize("shape", [(20,), (20, 1), (20, 3)])
-def test_whole_numbers_may_be_numbers_to_learn(tmp_path: Path, shape: tuple[int, ...]) -> None:
+def test_integers_can_be_regression_targets(tmp_path: Path, shape: tuple[int, ...]) -> None:
     prices = np.arange(-5, np.prod(shape) - 5).reshape(shape)
     np.savez(tmp_path / "a.npz", x=np.ones((20, 2), np.float32), y=prices)
     source = data.NPY(str(tmp_path / "a.npz"), task="numbers", validation=0)
@@ -175,7 +175,7 @@ def test_whole_numbers_may_be_numbers_to_learn(tmp_path: Path, shape: tuple[int,
             _ = data.NPY(str(tmp_path / "a.npz")).classes
 
 
-def test_numbers_with_a_fraction_are_no_classes(tmp_path: Path) -> None:
+def test_fractions_are_not_classes(tmp_path: Path) -> None:
     np.savez(tmp_path / "a.npz", x=np.ones((4, 2)), y=np.ones(4))
     with pytest.raises(DataError, match=r"is 4 float64, but classes need one integer .* Set task to numbers"):
         data.NPY(str(tmp_path / "a.npz"), task="classes")

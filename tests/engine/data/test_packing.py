@@ -66,7 +66,7 @@ def test_tensors(array: np.ndarray) -> None:
     pair.image.zero_()
 
 
-def test_tensors_with_more_than_numbers() -> None:
+def test_tensors_with_gradient_or_attributes_are_pickled_completely() -> None:
     parameter = engine.nn.Parameter(engine.ones(3))
     assert type(through(parameter)) is engine.nn.Parameter
     assert through(engine.ones(3, requires_grad=True)).requires_grad
@@ -76,7 +76,7 @@ def test_an_array_subclass_is_preserved() -> None:
     assert type(through(WIDE.view(Own))) is Own
 
 
-def test_a_batch_takes_few_words() -> None:
+def test_pickle_stream_of_a_batch_is_small() -> None:
     images, labels = engine.from_numpy(WIDE.copy()), engine.from_numpy(np.arange(4))
     content, buffers = pack([images, labels])
     assert [buffer.raw().nbytes for buffer in buffers] == [WIDE.nbytes]

@@ -70,7 +70,7 @@ def test_palettes_and_cmyk(tmp_path: Path) -> None:
     assert np.abs(expected.astype(int) - np.moveaxis(COLORS, -1, 0)).mean() < 25
 
 
-def test_what_is_transparent_is_white(tmp_path: Path) -> None:
+def test_transparent_pixels_become_white(tmp_path: Path) -> None:
     layer = np.zeros((1, 3, 4), np.uint8)
     layer[0, :, 3] = (0, 128, 255)
     assert read(saved(tmp_path, Image.fromarray(layer, "RGBA"))).tolist() == [[[255, 127, 0]]] * 3
@@ -111,7 +111,7 @@ def test_bad_images(tmp_path: Path, content: bytes, message: str) -> None:
     assert str(caught.value).startswith(str(path))
 
 
-def test_cut_files_and_missing_ones(tmp_path: Path) -> None:
+def test_truncated_and_missing_files(tmp_path: Path) -> None:
     path = saved(tmp_path, PICTURE.resize((90, 60)), "a.jpg")
     path.write_bytes(path.read_bytes()[:-200])
     with pytest.raises(DataError, match=r"a\.jpg: cannot be decoded"):
@@ -160,7 +160,7 @@ def test_an_image_folder(folder) -> None:
     assert len(pickle.dumps(everything)) < 2000
 
 
-def test_a_divided_image_folder(folder) -> None:
+def test_image_folder_with_train_and_val(folder) -> None:
     folder("images/train")
     root = folder("images/val", (1, 2)).parent
     source = data.ImageFolder(str(root))
@@ -184,7 +184,7 @@ def test_bad_image_folders(folder, tmp_path: Path) -> None:
         data.ImageFolder(str(root))
 
 
-def test_only_pillow_is_not_listened_to(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_only_warnings_of_pillow_are_ignored(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Image, "MAX_IMAGE_PIXELS", 40)  # from there on Pillow warns
     flat = image_decoding._to_rgb_or_gray
 
@@ -197,7 +197,7 @@ def test_only_pillow_is_not_listened_to(tmp_path: Path, monkeypatch: pytest.Monk
         assert read(saved(tmp_path, PICTURE)).shape == (3, 6, 9)
 
 
-def test_images_that_do_not_decode_stop_or_are_skipped(folder) -> None:
+def test_undecodable_images_stop_or_are_skipped(folder) -> None:
     root = folder()
     (root / "cat" / "1.png").write_bytes(b"broken")
     stopped = data.ImageFolder(str(root), validation=0).train
@@ -236,7 +236,7 @@ def test_an_image_list(folder, tmp_path: Path) -> None:
         data.ImageList(str(root))
 
 
-def test_an_image_that_memory_cannot_hold(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_image_larger_than_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Its header says so before anything is decoded: the file has no pixels at all."""
     header = struct.pack(">IIBBBBB", 10_000, 10_000, 8, 2, 0, 0, 0)
     chunk = struct.pack(">I", len(header)) + b"IHDR" + header + struct.pack(">I", zlib.crc32(b"IHDR" + header))

@@ -61,7 +61,7 @@ def line(count: int = 12, validation: int = 4) -> data.ArraySplits:
 
 @pytest.mark.parametrize("count", [5, 100, 1000])  # in whole numbers, where two blocks a row are in arrays; in arrays
 @pytest.mark.parametrize("numbers", [1, 4, 6, 22])
-def test_rows_have_the_numbers_of_numpys_philox(count: int, numbers: int) -> None:
+def test_uniform_rows_match_numpy_philox(count: int, numbers: int) -> None:
     key = [5, 2**64 - 7]
     generator = Generator(*key, 2**63)
     rows = np.concatenate([[0, 3, 2**40, 1, 1, 2**63 - 1], np.arange(994)])[:count]
@@ -76,9 +76,7 @@ def test_rows_have_the_numbers_of_numpys_philox(count: int, numbers: int) -> Non
 
 
 @given(st.permutations(range(12)), st.integers(1, 12), st.integers(0, 3), st.integers(0, 2**63))
-def test_augmentations_depend_on_sample_epoch_and_seed_alone(
-    order: list[int], size: int, epoch: int, seed: int
-) -> None:
+def test_augmentations_depend_on_sample_epoch_and_seed_only(order: list[int], size: int, epoch: int, seed: int) -> None:
     train = line().map(Jitter()).map(Jitter()).train
     train.set_epoch(epoch, seed)
     whole = rows_of(train, list(range(12)))
@@ -105,7 +103,7 @@ def test_only_training_samples_are_augmented() -> None:
     assert not any(value == int(value) for value in rows_of(train_validation_split.train, list(range(12))))
 
 
-def test_compose_is_its_parts_one_by_one() -> None:
+def test_compose_equals_separate_transforms() -> None:
     parts = [transforms.Normalize(1.0, 2.0), transforms.Compose([Jitter(), transforms.Clip(0.0, 3.0)])]
     one, other = (
         line().map(transforms.Compose(parts)),
@@ -134,7 +132,7 @@ def test_transforms_of_targets() -> None:
     assert splits.train.batch(np.array([1, 2]))[0].tolist() == [[1], [2]]
 
 
-def test_arguments_are_learned_from_training_samples_without_augmentations() -> None:
+def test_fitted_uses_training_samples_without_augmentations() -> None:
     splits = line().map(Jitter())
     assert splits.fitted(transforms.MinMaxScale) == {"low": 0.0, "high": 11.0}
     learned = splits.fitted(transforms.Normalize)
@@ -174,7 +172,7 @@ def test_joined_and_picked_samples(rows: list[int]) -> None:
     ]
 
 
-def test_k_folds_validate_each_sample_once() -> None:
+def test_k_fold_validates_each_sample_once() -> None:
     seen: list[float] = []
     for fold in range(5):
         splits = data.KFold(line(), folds=5, fold=fold)
@@ -208,7 +206,7 @@ def test_hold_out() -> None:
         _ = data.HoldOut(data.ArraySplits((np.ones((4, 1)), np.ones((4, 1)))), stratify=True).train
 
 
-def test_mapped_files_are_pickled_as_places(tmp_path: Path, mnist_like: Callable[..., Path]) -> None:
+def test_mapped_arrays_are_pickled_as_file_locations(tmp_path: Path, mnist_like: Callable[..., Path]) -> None:
     train = data.IDX(str(mnist_like(train=500, test=None))).train
     content = pickle.dumps(train)
     assert len(content) < 12_000  # the labels and row numbers, not 392,000 bytes of images
@@ -220,7 +218,7 @@ def test_mapped_files_are_pickled_as_places(tmp_path: Path, mnist_like: Callable
     np.testing.assert_array_equal(copy.arrays(np.arange(5))[0], zipped.arrays(np.arange(5))[0])
 
 
-def test_places_of_views(tmp_path: Path) -> None:
+def test_file_locations_of_views(tmp_path: Path) -> None:
     np.save(tmp_path / "a.npy", np.arange(24, dtype=np.int32).reshape(4, 6))
     mapped = np.load(tmp_path / "a.npy", mmap_mode="r")
     for view in (mapped, mapped[1:, ::2], mapped.T, mapped[::-1]):
@@ -230,7 +228,7 @@ def test_places_of_views(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("nested", [False, True])
-def test_each_pass_of_a_loader_is_augmented_differently_by_seed(nested: bool) -> None:
+def test_each_pass_is_augmented_differently(nested: bool) -> None:
     train: Any = line().map(Jitter()).train
 
     def passes(workers: int) -> list[list[list[float]]]:
@@ -251,7 +249,7 @@ def test_each_pass_of_a_loader_is_augmented_differently_by_seed(nested: bool) ->
 
 @settings(deadline=None, max_examples=60)
 @given(count=st.integers(0, 3000), share=st.floats(0, 0.999), block=st.sampled_from([64, 1000, 2**18]))
-def test_what_is_held_out_are_the_first_of_a_permutation(count: int, share: float, block: int) -> None:
+def test_validation_rows_are_the_first_of_a_permutation(count: int, share: float, block: int) -> None:
     """Found without the whole of it; so runs of the past keep the samples that they validate with."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(engine_samples, "_BLOCK", block)
@@ -262,7 +260,7 @@ def test_what_is_held_out_are_the_first_of_a_permutation(count: int, share: floa
     np.testing.assert_array_equal(train, np.sort(order[wanted:]))
 
 
-def test_equal_keys_are_held_out_as_a_stable_sort_has_them(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_equal_keys_are_split_in_stable_order(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Generator, "bits", lambda _, count: np.arange(count, dtype=np.uint64) % np.uint64(3))
     order = Generator(0).permutation(50)
     np.testing.assert_array_equal(validation_split(50, 0.3)[1], np.sort(order[:15]))

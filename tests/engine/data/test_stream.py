@@ -34,8 +34,8 @@ class Numbers(SampleStream):
 
     def records(self, generator: Generator | None) -> Iterator[Record]:
         ends = np.cumsum([0, *self.groups])
-        for place in range(len(self.groups)) if generator is None else generator.permutation(len(self.groups)).tolist():
-            for value in range(ends[place], ends[place + 1]):
+        for index in range(len(self.groups)) if generator is None else generator.permutation(len(self.groups)).tolist():
+            for value in range(ends[index], ends[index + 1]):
                 yield (int(value),)
 
     def targets(self, rows: NDArray[Any]) -> NDArray[Any]:
@@ -104,7 +104,7 @@ def same(one: Batches, other: Batches) -> bool:
     seed=st.integers(0, 99),
     skip=st.integers(0, 6),
 )
-def test_each_sample_comes_once_in_the_same_order_for_every_reader(
+def test_each_sample_once_in_one_order_for_all_loaders(
     groups: list[int], buffer: int, batch_size: int, shuffle: bool, drop_last: bool, seed: int, skip: int
 ) -> None:
     splits = Counting(*groups, buffer=buffer).map(Shaken())
@@ -120,14 +120,14 @@ def test_each_sample_comes_once_in_the_same_order_for_every_reader(
         assert same(passed(loader, 1, seed, skip), whole[0][skip:])
 
 
-def test_the_order_is_another_in_each_epoch_and_with_each_seed() -> None:
+def test_order_depends_on_epoch_and_seed() -> None:
     loader = data.Batches(Counting(20, 20, 20, buffer=30), 60).train
     orders = [passed(loader, epoch, seed)[0][1] for epoch, seed in ((0, 0), (1, 0), (0, 1), (0, 0))]
     assert orders[0] == orders[3]
     assert len({tuple(order) for order in orders}) == 3
 
 
-def test_the_buffer_says_how_far_samples_get_from_their_place() -> None:
+def test_buffer_limits_the_displacement() -> None:
     [(_, near)], [(_, far)] = (passed(data.Batches(Counting(500, buffer=size), 500).train, 0, 0) for size in (1, 500))
     assert near == sorted(near)
     assert np.abs(np.array(far) - np.arange(500)).mean() > 100
@@ -136,7 +136,7 @@ def test_the_buffer_says_how_far_samples_get_from_their_place() -> None:
     assert max(np.array(between) - np.arange(500)) <= 20  # none comes before it could have been read
 
 
-def test_samples_that_are_gone_past_are_not_read() -> None:
+def test_skipped_samples_are_not_read() -> None:
     splits = Counting(30)
     found = passed(data.Batches(splits, 4, shuffle=False).train, 0, 0, skip=5)
     assert splits.train.read == list(range(20, 30))
@@ -150,7 +150,7 @@ def test_a_stream_has_no_length() -> None:
             len(thing)
 
 
-def test_the_beginning_of_a_stream_has_numbers() -> None:
+def test_first_samples_can_be_indexed() -> None:
     mapped = Counting(30).map(transforms.Normalize(1.0, 2.0)).train
     first = first_samples(mapped, 8)
     assert len(first) == 8
@@ -160,7 +160,7 @@ def test_the_beginning_of_a_stream_has_numbers() -> None:
     assert first_samples(counted, 8) is counted
 
 
-def test_arguments_are_learned_from_all_of_a_stream() -> None:
+def test_transforms_are_fitted_to_the_whole_stream() -> None:
     assert Counting(500, 500).fitted(transforms.MinMaxScale) == {"low": 0.0, "high": 999.0}
 
 
@@ -220,19 +220,19 @@ def test_opening_a_stream_reads_no_shard(shards: Path) -> None:
         ({"classes": 2}, "the label of part/0002.png is 2, but classes are 0 to 1. Set classes"),
     ],
 )
-def test_what_a_stream_of_shards_cannot_be(shards: Path, options: dict[str, Any], message: str) -> None:
+def test_unsupported_stream_options(shards: Path, options: dict[str, Any], message: str) -> None:
     with pytest.raises(DataError, match=message):
         shades(data.WebDataset(str(shards), validation=0, stream=True, **options).train)
 
 
-def test_one_shard_is_not_divided(tmp_path: Path) -> None:
+def test_single_shard_cannot_be_split(tmp_path: Path) -> None:
     shard(tmp_path / "0.tar", samples(0, 5))
     with pytest.raises(DataError, match="uses whole shards for validation, but has only one"):
         data.WebDataset(str(tmp_path), stream=True)
     assert shades(data.WebDataset(str(tmp_path), validation=0, stream=True).train) == list(range(5))
 
 
-def test_images_of_a_stream_that_do_not_decode(tmp_path: Path) -> None:
+def test_undecodable_images_in_a_stream(tmp_path: Path) -> None:
     files = samples(0, 4)
     files["part/0001.png"] = b"damaged"
     shard(tmp_path / "0.tar", files)
@@ -243,7 +243,7 @@ def test_images_of_a_stream_that_do_not_decode(tmp_path: Path) -> None:
         assert shades(source.train) == [0, 2, 2, 3]
 
 
-def test_a_shard_that_disappears_is_named(shards: Path) -> None:
+def test_removed_shard_is_named(shards: Path) -> None:
     source = data.WebDataset(str(shards), validation=0, stream=True).map(transforms.Resize((4, 4)))
     batches = iter(data.Batches(source, 2, workers=2).train)
     next(batches)
@@ -253,7 +253,7 @@ def test_a_shard_that_disappears_is_named(shards: Path) -> None:
         list(batches)
 
 
-def test_no_thread_is_left_behind(shards: Path) -> None:
+def test_threads_end_with_the_stream(shards: Path) -> None:
     before = threading.active_count()
     source = data.WebDataset(str(shards), validation=0, stream=True).map(transforms.Resize((4, 4)))
     for _ in data.Batches(source, 2, workers=3).train:
@@ -261,7 +261,7 @@ def test_no_thread_is_left_behind(shards: Path) -> None:
     assert threading.active_count() == before
 
 
-def test_a_stream_of_shards_reads_what_the_list_reads(tmp_path: Path) -> None:
+def test_stream_equals_indexed_shards(tmp_path: Path) -> None:
     """Files of one sample may stand in any order."""
     files = {"a.cls": b"1", "b.png": picture(20), "a.png": picture(10), "b.cls": b"2"}
     shard(tmp_path / "0.tar", files)

@@ -22,7 +22,7 @@ def drawn(source: Synthetic) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_the_seed_decides(kind: Any) -> None:
+def test_data_depend_on_the_seed(kind: Any) -> None:
     inputs, targets = drawn(kind(samples=50, seed=3))
     again, other = drawn(kind(samples=50, seed=3)), drawn(kind(samples=50, seed=4))
     np.testing.assert_array_equal(again[0], inputs)

@@ -60,7 +60,7 @@ def test_classes_that_are_numbers_keep_their_order(table) -> None:
     assert whole(source)[1].tolist() == [2, 1, 0, 1]
 
 
-def test_a_number_to_learn_is_a_vector_of_one(table) -> None:
+def test_regression_target_has_shape_1(table) -> None:
     source = data.CSV(table("a,y\n1,0.5\n2,1.5\n"), "y", task="number", validation=0)
     assert source.target == Spec((1,), dtypes.float32)
     assert source.classes is None
@@ -116,7 +116,7 @@ def test_bad_rows(table, text: str | bytes, message: str) -> None:
     assert str(caught.value).startswith(path)
 
 
-def test_a_target_that_is_called_by_its_number(table) -> None:
+def test_target_named_by_column_number(table) -> None:
     path = table("0.5,1.7,u\n2.5,3,v\n")
     with pytest.raises(DataError, match=r"Unnamed columns are named by number: write 'column 3'\."):
         data.CSV(path, "3", header=False)
@@ -126,7 +126,7 @@ def test_a_target_that_is_called_by_its_number(table) -> None:
         data.CSV(path, "4", header=False)
 
 
-def test_a_fault_far_below_is_found(table) -> None:
+def test_fault_in_a_late_row(table) -> None:
     rows = [f"{row},{row % 3}" for row in range(100_000)]
     rows[90_000] = "x,1"
     with pytest.raises(DataError, match=r"line 90002, column 1 \('a'\): 'x' is not a finite number"):
@@ -157,7 +157,7 @@ def test_bad_headers(table, text: str | bytes, target: str, message: str) -> Non
 
 
 @pytest.mark.parametrize("target", ["y", "a;b;y"])
-def test_the_wrong_separator_is_guessed(table, target: str) -> None:
+def test_wrong_separator_is_suggested(table, target: str) -> None:
     with pytest.raises(DataError, match="Set separator to semicolon"):
         data.CSV(table("a;b;y\n1;2;3\n"), target)
 
@@ -172,7 +172,7 @@ def test_bad_paths(tmp_path: Path) -> None:
             data.CSV(str(path), "y")
 
 
-def test_no_fault_is_found_where_there_is_none(table) -> None:
+def test_valid_file_has_no_fault(table) -> None:
     names = ["length", "width", "kind"]
     assert find_csv_fault(Path(table(IRIS)), ",", names[:2], names[2:], (), names, header=True) is None
 
@@ -182,7 +182,7 @@ def test_no_fault_is_found_where_there_is_none(table) -> None:
 PETS = "age,kind,weight,home\n1,cat,4.5,inside\n,dog,20,outside\n3,cat,NA,inside\n4,bird,0.1,inside\n"
 
 
-def test_columns_are_chosen(table) -> None:
+def test_columns_and_ignore(table) -> None:
     source = data.CSV(table(IRIS), "kind", columns="width", validation=0)
     assert source.feature_names == ("width",)
     with pytest.raises(DataError, match="has no column 'height'"):
@@ -191,7 +191,7 @@ def test_columns_are_chosen(table) -> None:
         data.CSV(table(IRIS), "kind", categorical="colour")
 
 
-def test_categories_are_one_hot(table) -> None:
+def test_categories_are_one_hot_encoded(table) -> None:
     path = table("a,kind,y\n1,cat,0\n2,dog,1\n3,cat,0\n")
     source = data.CSV(path, "y", categorical="kind", validation=0)
     assert source.input == Spec((3,), dtypes.float32)
@@ -199,7 +199,7 @@ def test_categories_are_one_hot(table) -> None:
     assert whole(source)[0].tolist() == [[1, 1, 0], [2, 0, 1], [3, 1, 0]]
 
 
-def test_categories_are_those_of_the_training_rows(table) -> None:
+def test_categories_come_from_the_training_rows(table) -> None:
     rows = [f"{row},{'rare' if row == 7 else 'common'},{row % 2}" for row in range(20)]
     path = table("a,kind,y\n" + "\n".join(rows))
     held = [share for share in (0.1, 0.2, 0.3, 0.5, 0.7, 0.8, 0.9) if 7 in validation_split(20, share)[1]]
@@ -255,7 +255,7 @@ def parquet_file(tmp_path: Path) -> Callable[[dict[str, Any]], str]:
     return write
 
 
-def test_parquet_is_as_csv(table, parquet_file) -> None:
+def test_parquet_equals_csv(table, parquet_file) -> None:
     columns = {
         "length": [5.1, 7.0, 6.3, 4.9],
         "n": [1, 2, 3, 4],

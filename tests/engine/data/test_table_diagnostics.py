@@ -49,7 +49,7 @@ def count(splits: data.Splits) -> int:
 
 
 @pytest.mark.parametrize("missing", ["keep", "drop"])
-def test_rows_that_are_left_out_are_counted_with_their_values(tmp_path: Path, missing: str) -> None:
+def test_skipped_rows_are_counted_by_value(tmp_path: Path, missing: str) -> None:
     counts = {"None": 720, "NA": 150, "": 24, "low": 60, "high": 46}
     arguments = {"path": labeled(tmp_path, counts), "target": "target", "missing": missing}
     source = data.CSV(**arguments)
@@ -65,13 +65,13 @@ def test_rows_that_are_left_out_are_counted_with_their_values(tmp_path: Path, mi
     assert found.remedy == "Keep None, NA"
 
 
-def test_nothing_is_left_out_by_default(tmp_path: Path) -> None:
+def test_no_row_is_skipped_by_default(tmp_path: Path) -> None:
     source = data.CSV(labeled(tmp_path, {"None": 7, "NA": 1, "low": 2}), "target")
     assert count(source) == 10
     assert by_code(source) == {}
 
 
-def test_texts_that_stand_for_missing_values_can_be_chosen(tmp_path: Path) -> None:
+def test_missing_texts_can_be_changed(tmp_path: Path) -> None:
     path = written(tmp_path, "a,b,y\n1,x,u\n-999,x,v\n3,unknown,u\n4,x,unknown\n5,NA,v\n")
     source = data.CSV(path, "y", categorical="b", missing="keep", missing_texts="unknown, -999", validation=0)
     assert source.feature_names == ("a", "b=NA", "b=x")
@@ -82,7 +82,7 @@ def test_texts_that_stand_for_missing_values_can_be_chosen(tmp_path: Path) -> No
     assert "1 of 5 rows has no category in 'b' (unknown: 1)" in found["missing-category"].message
 
 
-def test_the_column_that_costs_most_rows_can_be_ignored(tmp_path: Path) -> None:
+def test_column_with_most_missing_values_can_be_ignored(tmp_path: Path) -> None:
     arguments = {"path": written(tmp_path, as_csv(passengers())), "target": "Survived", "missing": "drop"}
     arguments["ignore"] = "Name, Sex, Ticket"
     found = by_code(data.CSV(**arguments))["rows-left-out"]
@@ -101,7 +101,7 @@ def test_parquet_counts_rows_without_a_target(tmp_path: Path) -> None:
 # -- identifiers -------------------------------------------------------------------------------
 
 
-def test_identifiers_are_found_and_can_be_ignored(tmp_path: Path) -> None:
+def test_identifier_columns_can_be_ignored(tmp_path: Path) -> None:
     path = written(tmp_path, as_csv(passengers()))
     arguments: dict[str, Any] = {
         "path": path,
@@ -127,14 +127,14 @@ def test_identifiers_are_found_and_can_be_ignored(tmp_path: Path) -> None:
     assert not [each for each in source.diagnostics() if each.code == "identifier"]
 
 
-def test_different_whole_numbers_are_identifiers_if_they_number_rows_or_are_called_so(tmp_path: Path) -> None:
+def test_distinct_integers_are_identifiers_by_range_or_name(tmp_path: Path) -> None:
     prices = [(row * 7919) % 100_003 for row in range(2000)]
     order = [(row * 7) % 2000 + 5 for row in range(2000)]
     pairs = enumerate(zip(prices, order, strict=True))
-    rows = "".join(f"{price},{price},{place},{row % 2}\n" for row, (price, place) in pairs)
-    path = written(tmp_path, f"price,order_id,place,y\n{rows}")
+    rows = "".join(f"{price},{price},{rank},{row % 2}\n" for row, (price, rank) in pairs)
+    path = written(tmp_path, f"price,order_id,rank,y\n{rows}")
     found = [each.message for each in data.CSV(path, "y").diagnostics() if each.code == "identifier"]
-    assert [message.split("'")[1] for message in found] == ["order_id", "place"]
+    assert [message.split("'")[1] for message in found] == ["order_id", "rank"]
 
 
 def test_identifiers_of_parquet(tmp_path: Path) -> None:
@@ -153,7 +153,7 @@ def test_identifiers_of_parquet(tmp_path: Path) -> None:
     assert data.Parquet(path, "y", ignore='"", uid').diagnostics() == ()
 
 
-def test_columns_that_describe_are_left_in_peace(tmp_path: Path) -> None:
+def test_descriptive_columns_are_not_identifiers(tmp_path: Path) -> None:
     random = np.random.default_rng(0)
     price = random.permutation(np.arange(0, 100 * 977, 977))
     rows = zip(range(1900, 2000), random.integers(0, 50, 100), random.random(100), price, strict=True)
@@ -165,7 +165,7 @@ def test_columns_that_describe_are_left_in_peace(tmp_path: Path) -> None:
     assert data.CSV(written(tmp_path, alone), "y").diagnostics() == (), "nothing else is there to learn from"
 
 
-def test_columns_without_a_name_are_called_after_their_place(tmp_path: Path) -> None:
+def test_unnamed_columns_are_named_by_number(tmp_path: Path) -> None:
     path = written(tmp_path, ",a,,y\n0,5,8,u\n1,6,9,v\n")
     source = data.CSV(path, "y", ignore="column 1", validation=0)
     assert source.feature_names == ("a", "column 3")
@@ -176,7 +176,7 @@ def test_columns_without_a_name_are_called_after_their_place(tmp_path: Path) -> 
 
 
 @pytest.mark.parametrize("names", [["a", "b c"], ["Last, First", " padded ", 'say "x"'], ["", "1"]])
-def test_any_name_can_be_written_in_a_list(names: list[str]) -> None:
+def test_format_names_round_trip(names: list[str]) -> None:
     assert parse_names(format_names(names)) == names
 
 
@@ -188,7 +188,7 @@ def test_a_name_with_a_comma_can_be_ignored(tmp_path: Path) -> None:
 # -- digits, header ----------------------------------------------------------------------------
 
 
-def test_whole_numbers_that_become_equal_are_counted(tmp_path: Path) -> None:
+def test_integers_merged_by_float32_are_counted(tmp_path: Path) -> None:
     numbers = [2**53 + step for step in (0, 1, 2, 3)] * 10
     rows = "".join(f"{number},{row % 7},{row % 2}\n" for row, number in enumerate(numbers))
     arguments = {"path": written(tmp_path, f"account,b,y\n{rows}"), "target": "y"}
@@ -205,7 +205,7 @@ def test_whole_numbers_that_become_equal_are_counted(tmp_path: Path) -> None:
     assert "become equal" in by_code(data.Parquet(str(tmp_path / "t.parquet"), "y"))["merged-numbers"].message
 
 
-def test_large_numbers_that_stay_apart_are_left_in_peace(tmp_path: Path) -> None:
+def test_large_distinct_numbers_are_not_reported(tmp_path: Path) -> None:
     random = np.random.default_rng(0)
     cents = np.append(random.integers(2**24, 2**34, 900), [2**24, 2**24 + 1])
     rows = "".join(f"{2**60 * (row % 5)},{cent},{row % 2}\n" for row, cent in enumerate(np.repeat(cents, 2)))
@@ -221,7 +221,7 @@ def test_leading_zeros_are_counted(tmp_path: Path) -> None:
     assert kept.feature_names == ("b", "zip=-03", "zip=0", "zip=0.5", "zip=007", "zip=7")
 
 
-def test_a_table_without_names_loses_no_row(tmp_path: Path) -> None:
+def test_header_that_looks_like_data(tmp_path: Path) -> None:
     random = np.random.default_rng(0)
     rows = [
         {"a": f"{x:.1f}", "b": f"{y:.1f}", "kind": "uv"[row % 2]} for row, (x, y) in enumerate(random.random((30, 2)))
@@ -258,7 +258,7 @@ def test_a_table_without_names_loses_no_row(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("names", ["0,1,2,3", "country,1990,1991,1992", "a,b,2,d"])
-def test_numbers_can_be_names(tmp_path: Path, names: str) -> None:
+def test_numbers_can_be_column_names(tmp_path: Path, names: str) -> None:
     last = names.rpartition(",")[2]
     source = data.CSV(written(tmp_path, f"{names}\n1.5,2,7,u\n3.5,5,8,v\n"), last)
     assert source.diagnostics() == ()
@@ -284,7 +284,7 @@ def test_unseen_categories_are_counted(tmp_path: Path) -> None:
     )
 
 
-def test_a_category_that_only_validation_has_is_counted(tmp_path: Path) -> None:
+def test_category_only_in_validation_is_counted(tmp_path: Path) -> None:
     held = 3
     rows = "".join(f"{row / 7},{'rare' if row in (held, 5) else 'usual'},{row % 2}\n" for row in range(10))
     for share in (0.2, 0.3, 0.5, 0.6, 0.7):
@@ -300,9 +300,7 @@ def test_a_category_that_only_validation_has_is_counted(tmp_path: Path) -> None:
 # -- bounds ------------------------------------------------------------------------------------
 
 
-def test_of_a_large_table_the_first_rows_are_looked_at_and_that_is_said(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_large_tables_are_surveyed_partly(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("engine.data.tables.csv_table.MAX_ROWS", 1000)
     rows = "".join(f"{row},{row % 7},{f'{row % 5}.5' if row % 4 else 'NA'}\n" for row in range(200_000))
     source = data.CSV(written(tmp_path, f",b,y\n{rows}"), "y", task="number", missing="keep")
@@ -322,11 +320,11 @@ TABLES = int(os.environ.get("TABLES", "120"))
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_any_table_has_diagnostics_or_none(tmp_path: Path, seed: int) -> None:
+def test_diagnostics_of_any_table_do_not_fail(tmp_path: Path, seed: int) -> None:
     random = np.random.default_rng(seed)
 
     def cells(count: int) -> list[str]:
-        return [CELLS[place] for place in random.integers(0, len(CELLS), count)]
+        return [CELLS[index] for index in random.integers(0, len(CELLS), count)]
 
     said: set[str] = set()
     for _ in range(TABLES // 3):
@@ -353,7 +351,7 @@ def test_any_table_has_diagnostics_or_none(tmp_path: Path, seed: int) -> None:
     assert len(said) >= 2
 
 
-def test_what_cannot_be_read_is_left_to_the_reading(tmp_path: Path) -> None:
+def test_unreadable_tables_have_no_diagnostics(tmp_path: Path) -> None:
     rows = "".join(f"{row},{row % 7},u\n" for row in range(50))
     source = data.CSV(written(tmp_path, f",b,y\n{rows}50,x,u\n"), "y")
     assert [found.code for found in source.diagnostics()] == ["identifier"]

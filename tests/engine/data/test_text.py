@@ -29,7 +29,7 @@ def test_characters(tmp_path: Path) -> None:
     assert source.decode(source.encode("cab?")) == f"cab{UNKNOWN}"
 
 
-def test_what_validation_alone_has_is_unknown(tmp_path: Path) -> None:
+def test_tokens_only_in_validation_are_unknown(tmp_path: Path) -> None:
     source = data.Text(write(tmp_path, "ab" * 8 + "xyab"), length=3, validation=0.2)
     assert source.validation is not None
     assert np.asarray(source.validation.arrays(np.array([0]))[0]).tolist() == [[0, 0, 1]]

@@ -62,12 +62,12 @@ def sample_spec(array: np.ndarray[Any, Any]) -> Spec:
     return Spec(array.shape[1:], from_numpy(array.dtype))
 
 
-def test_every_transform_is_here() -> None:
+def test_all_transforms_are_tested() -> None:
     assert {entry.target.__name__ for entry in TRANSFORMS} == set(MADE)
 
 
 @pytest.mark.parametrize(("make", "array"), CASES)
-def test_the_spec_tells_what_comes_out(make: Callable[[], Transform], array: np.ndarray[Any, Any]) -> None:
+def test_spec_matches_result(make: Callable[[], Transform], array: np.ndarray[Any, Any]) -> None:
     transform, before = make(), array.copy()
     result = np.asarray(transform(array))
     np.testing.assert_array_equal(array, before)
@@ -78,7 +78,7 @@ def test_the_spec_tells_what_comes_out(make: Callable[[], Transform], array: np.
 
 
 @pytest.mark.parametrize(("make", "array"), CASES)
-def test_one_sample_alone_is_as_among_others(make: Callable[[], Transform], array: np.ndarray[Any, Any]) -> None:
+def test_result_does_not_depend_on_other_samples(make: Callable[[], Transform], array: np.ndarray[Any, Any]) -> None:
     transform = make()
     together = transform(array)
     for row in range(len(array)):
@@ -88,7 +88,7 @@ def test_one_sample_alone_is_as_among_others(make: Callable[[], Transform], arra
 
 
 @pytest.mark.parametrize(("make", "array"), [c for c in CASES if isinstance(c.values[0](), Invertible)])
-def test_the_inverse_undoes(make: Callable[[], Transform], array: np.ndarray[Any, Any]) -> None:
+def test_inverse_undoes_apply(make: Callable[[], Transform], array: np.ndarray[Any, Any]) -> None:
     transform: Any = make()
     result = transform.inverse(transform(array))
     if array.dtype.kind == "f" or result.dtype.kind == "f":
@@ -99,7 +99,7 @@ def test_the_inverse_undoes(make: Callable[[], Transform], array: np.ndarray[Any
 
 @pytest.mark.parametrize(("make", "array"), VARIED)
 @given(seed=st.integers(0, 2**32 - 1))
-def test_augmentations_treat_samples_alike(
+def test_augmentations_do_not_depend_on_the_batch(
     make: Callable[[], Augmentation], array: np.ndarray[Any, Any], seed: int
 ) -> None:
     transform, before = make(), array.copy()
@@ -113,7 +113,7 @@ def test_augmentations_treat_samples_alike(
 
 
 @pytest.mark.parametrize("entry", [e for e in TRANSFORMS if issubclass(e.target, Fitted)], ids=lambda e: e.key)
-def test_what_is_learned_does_not_depend_on_the_batches(entry: RegistryEntry) -> None:
+def test_fitted_arguments_do_not_depend_on_the_batches(entry: RegistryEntry) -> None:
     kind: Any = entry.target
     data = LABELS if entry.target.__name__ in ("OneHot", "LabelEncode") else NUMBERS
     whole = kind.fitted([data])
@@ -126,7 +126,7 @@ def test_what_is_learned_does_not_depend_on_the_batches(entry: RegistryEntry) ->
     kind(**whole)
 
 
-def test_open_sizes_stay_open() -> None:
+def test_symbolic_sizes_stay_symbolic() -> None:
     spec = Spec((3, Dim("H"), Dim("W")), from_numpy(np.dtype(np.uint8)))
     for name, (make, arrays) in MADE.items():
         if arrays[0].ndim == 4 and name not in ("CropOrPad", "ChannelsFirst"):

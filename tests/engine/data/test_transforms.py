@@ -11,13 +11,13 @@ from engine.shape import Spec
 IMAGES = np.random.default_rng(0).integers(0, 256, (5, 3, 4, 4), dtype=np.uint8)
 
 
-def test_normalize_by_one_number() -> None:
+def test_normalize_with_one_number() -> None:
     scaled = transforms.Normalize(100, 50)(IMAGES)
     assert scaled.dtype == np.float32
     np.testing.assert_allclose(scaled, (IMAGES.astype(np.float64) - 100) / 50, atol=1e-6)
 
 
-def test_normalize_by_channel() -> None:
+def test_normalize_per_channel() -> None:
     mean, std = (1.0, 2.0, 3.0), (4.0, 5.0, 6.0)
     scaled = transforms.Normalize(mean, std)(IMAGES)
     expected = (IMAGES - np.reshape(mean, (3, 1, 1))) / np.reshape(std, (3, 1, 1))
@@ -27,7 +27,7 @@ def test_normalize_by_channel() -> None:
     assert repr(transforms.Normalize(mean, 2)) == "Normalize(mean=(1.0, 2.0, 3.0), std=2.0)"
 
 
-def test_normalize_refuses() -> None:
+def test_normalize_errors() -> None:
     with pytest.raises(ShapeError, match="numbers for 3 channels, but samples are 1×8×8"):
         transforms.Normalize((0.0, 0.0, 0.0)).spec(Spec((1, 8, 8), dtypes.uint8))
     with pytest.raises(ShapeError, match="channels"):
@@ -55,7 +55,7 @@ def test_mapped_splits() -> None:
     assert [target.item() for _, target in mapped.train.__getitems__([3, 1])] == [3, 1]
 
 
-def test_array_splits_refuse() -> None:
+def test_array_splits_errors() -> None:
     with pytest.raises(ValueError, match="equal lengths, but have 5 and 4"):
         data.ArraySplits((IMAGES, np.arange(4)))
     without = data.ArraySplits((IMAGES, np.ones((5, 1), np.float32)))

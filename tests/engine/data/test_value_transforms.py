@@ -18,7 +18,7 @@ from engine.shape import Spec
 @given(
     hnp.arrays(np.float64, st.tuples(st.integers(1, 30), st.integers(1, 4)), elements=st.floats(-1e6, 1e6)), st.data()
 )
-def test_moments_are_numpys(array: np.ndarray, data: st.DataObject) -> None:
+def test_moments_match_numpy(array: np.ndarray, data: st.DataObject) -> None:
     cuts = sorted(data.draw(st.lists(st.integers(0, len(array)), max_size=4)))
     found = ChannelMoments.of(np.split(array, cuts))
     np.testing.assert_allclose(found.mean, array.mean(0), rtol=1e-9, atol=1e-6)
@@ -26,7 +26,7 @@ def test_moments_are_numpys(array: np.ndarray, data: st.DataObject) -> None:
     np.testing.assert_array_equal([found.low, found.high], [array.min(0), array.max(0)])
 
 
-def test_what_is_missing_does_not_count() -> None:
+def test_missing_values_are_ignored() -> None:
     array = np.array([[1.0, np.nan], [3.0, 4.0]])
     assert transforms.FillMissing.fitted([array]) == {"value": (2.0, 4.0)}
     assert transforms.FillMissing((2.0, 4.0)).apply(array).tolist() == [[1, 4], [3, 4]]
@@ -41,7 +41,7 @@ def test_what_is_missing_does_not_count() -> None:
         transforms.FillMissing().spec(Spec((3,), dtypes.uint8))
 
 
-def test_images_have_their_statistics_by_channel() -> None:
+def test_statistics_per_channel() -> None:
     images = np.random.default_rng(0).integers(0, 256, (20, 3, 4, 5), dtype=np.uint8)
     learned = transforms.Normalize.fitted([images[:7], images[7:]])
     np.testing.assert_allclose(learned["mean"], images.mean((0, 2, 3)), rtol=1e-6)
@@ -110,7 +110,7 @@ def test_channels_first() -> None:
     assert transforms.ChannelsFirst().apply(images[..., 0]).shape == (1, 1, 2, 3)
 
 
-def test_a_composition_is_undone_from_its_end() -> None:
+def test_inverse_of_compose() -> None:
     inner = transforms.Compose([transforms.MinMaxScale(-1.0, 3.0), transforms.LogScale(2.0)])
     composed = transforms.Compose([transforms.Normalize(2.0, 3.0), inner])
     values = np.random.default_rng(0).random((5, 3)).astype(np.float32)

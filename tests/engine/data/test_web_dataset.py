@@ -44,7 +44,7 @@ def samples(first: int, count: int, label: str = "cls") -> dict[str, bytes]:
     return files
 
 
-def test_shards(tmp_path: Path) -> None:
+def test_images_and_labels_of_shards(tmp_path: Path) -> None:
     shard(tmp_path / "b-1.tar", samples(5, 4))
     shard(tmp_path / "b-0.tar", samples(0, 5))
     source = data.WebDataset(str(tmp_path), validation=0)
@@ -57,7 +57,7 @@ def test_shards(tmp_path: Path) -> None:
     assert [path.name for path in source.files] == ["b-0.tar", "b-1.tar"]
 
 
-def test_names_as_labels(tmp_path: Path) -> None:
+def test_class_names_as_labels(tmp_path: Path) -> None:
     shard(tmp_path / "a.tar", samples(1, 5, "txt"))
     source = data.WebDataset(str(tmp_path), "txt", validation=0.4)
     assert (source.classes, source.class_names) == (3, ("kind0", "kind1", "kind2"))
@@ -86,7 +86,7 @@ def test_bad_shards(tmp_path: Path, files: dict[str, bytes], odd: dict[str, byte
         _ = data.WebDataset(str(tmp_path)).train
 
 
-def test_headers_without_end(tmp_path: Path) -> None:
+def test_huge_headers_are_rejected(tmp_path: Path) -> None:
     """One declares more than memory holds, in a file that takes no room; one follows the other 5,000 times."""
     header = tarfile.TarInfo("long")
     header.type, header.size = tarfile.GNUTYPE_LONGNAME, 2**32

@@ -102,7 +102,7 @@ def nothing_left() -> Iterator[None]:
     ahead=st.integers(1, 3),
 )
 @settings(max_examples=40)
-def test_threads_change_nothing(size, batch_size, drop_last, shuffle, seed, count, ahead) -> None:
+def test_threads_give_the_same_batches(size, batch_size, drop_last, shuffle, seed, count, ahead) -> None:
     options = {"shuffle": shuffle, "drop_last": drop_last, "seed": seed}
     expected = taken(Pictures(size), batch_size, **options)
     options |= THREADS | {"num_workers": count, "prefetch_factor": ahead}
@@ -120,7 +120,7 @@ def test_threads_change_nothing(size, batch_size, drop_last, shuffle, seed, coun
     persistent=st.booleans(),
 )
 @settings(max_examples=8)
-def test_processes_change_nothing(size, batch_size, drop_last, seed, count, persistent) -> None:
+def test_processes_give_the_same_batches(size, batch_size, drop_last, seed, count, persistent) -> None:
     def passes(**options: Any) -> list[Any]:
         engine.manual_seed(seed)
         loader = DataLoader(Pictures(size), batch_size, shuffle=True, drop_last=drop_last, **options)
@@ -134,7 +134,7 @@ def test_processes_change_nothing(size, batch_size, drop_last, seed, count, pers
 
 
 @pytest.mark.parametrize("context", ["spawn", "forkserver"])
-def test_ways_to_start(context: str) -> None:
+def test_start_methods(context: str) -> None:
     if context == "forkserver" and os.name != "posix":
         pytest.skip("there is no fork server")
     assert taken(Pictures(9), 2, num_workers=2, multiprocessing_context=context) == taken(Pictures(9), 2)
@@ -145,7 +145,7 @@ def test_ways_to_start(context: str) -> None:
 @pytest.mark.parametrize("dataset", [Numbers(11), Whole(3), Numbers(0), Numbers(3)])
 @pytest.mark.parametrize("batch_size", [None, 2])
 @pytest.mark.parametrize("drop_last", [False, True])
-def test_streams_as_in_pytorch(dataset: Numbers, batch_size: int | None, drop_last: bool) -> None:
+def test_iterable_datasets_match_pytorch(dataset: Numbers, batch_size: int | None, drop_last: bool) -> None:
     peers = pytest.importorskip("torch.utils.data")
     if batch_size is None and drop_last:
         return
@@ -164,7 +164,7 @@ def test_streams_as_in_pytorch(dataset: Numbers, batch_size: int | None, drop_la
         assert [batch if isinstance(batch, int) else batch.tolist() for batch in ours] == expected
 
 
-def test_what_workers_know() -> None:
+def test_worker_info() -> None:
     asked = list(DataLoader(Asked(4), None, num_workers=2, worker_init_fn=who))
     assert [entry[:3] for entry in asked] == [(0, 0, 2), (1, 1, 2), (0, 0, 2), (1, 1, 2)]
     assert asked[1][3] == asked[0][3] + 1
@@ -173,7 +173,7 @@ def test_what_workers_know() -> None:
     assert list(DataLoader(Asked(2), None, num_workers=2, worker_init_fn=who, **THREADS))[1][:3] == (1, 1, 2)
 
 
-def test_workers_start_small() -> None:
+def test_workers_import_few_modules() -> None:
     assert list(DataLoader(Loaded(), None, num_workers=1)) == [[[]]]
 
 
@@ -193,7 +193,7 @@ def test_random_numbers_of_workers_depend_on_the_seed() -> None:
 
 @pytest.mark.usefixtures("nothing_left")
 @pytest.mark.parametrize("more", [{}, {"persistent_workers": True}, {"in_order": False}, THREADS])
-def test_errors_come_through(more: dict[str, Any]) -> None:
+def test_worker_errors_are_raised(more: dict[str, Any]) -> None:
     kind = "thread" if more is THREADS else "process"
     for met, expected, text in (("odd", OddError, "one and two"), (KeyError("lost"), KeyError, "'lost'")):
         loader = DataLoader(Pictures(20, {5: met}), 2, num_workers=2, **more)
@@ -209,7 +209,7 @@ def test_errors_come_through(more: dict[str, Any]) -> None:
 
 @pytest.mark.usefixtures("nothing_left")
 @pytest.mark.parametrize("more", [{}, {"num_workers": 2}, {"num_workers": 2, **THREADS}])
-def test_errors_of_whole_batches_name_the_sample(more: dict[str, Any]) -> None:
+def test_batch_errors_name_the_sample(more: dict[str, Any]) -> None:
     dataset = engine.data.Subset(TensorDataset(engine.arange(5)), [0, 1, 9, 2])
     with pytest.raises(IndexError) as caught:
         list(DataLoader(dataset, 4, **more))
@@ -223,7 +223,7 @@ def test_errors_of_whole_batches_name_the_sample(more: dict[str, Any]) -> None:
 @posix
 @pytest.mark.usefixtures("nothing_left")
 @pytest.mark.parametrize("more", [{}, {"persistent_workers": True}, {"in_order": False}])
-def test_workers_that_die(more: dict[str, Any]) -> None:
+def test_killed_workers(more: dict[str, Any]) -> None:
     for met, text in (("killed", "was killed by SIGKILL.*memory"), ("ends", "exited with code 3")):
         loader = DataLoader(Pictures(20, {5: met}), 2, num_workers=2, **more)
         with pytest.raises(RuntimeError, match=rf"worker process 0 \(pid \d+\) {text}"):
@@ -234,13 +234,13 @@ def test_workers_that_die(more: dict[str, Any]) -> None:
 
 
 @pytest.mark.usefixtures("nothing_left")
-def test_workers_that_hang() -> None:
+def test_hanging_workers() -> None:
     with pytest.raises(RuntimeError, match=r"worker 0 returned no batch within timeout=0\.5 seconds"):
         list(DataLoader(Pictures(4, {0: "stops"}), 1, num_workers=1, timeout=0.5))
 
 
 @pytest.mark.usefixtures("nothing_left")
-def test_what_cannot_be_sent() -> None:
+def test_unpicklable_arguments() -> None:
     for dataset, options, text in (
         ([lambda: 0], {}, "the data set list cannot be sent .* at the top level of a module"),
         (Pictures(3), {"collate_fn": lambda batch: batch}, "collate_fn .*<lambda> cannot be sent"),
@@ -256,7 +256,7 @@ def test_what_cannot_be_sent() -> None:
 
 
 @pytest.mark.usefixtures("nothing_left")
-def test_a_pass_may_be_broken_off() -> None:
+def test_a_pass_can_be_abandoned() -> None:
     for more in ({}, THREADS):
         for batch in DataLoader(Pictures(50), 2, num_workers=2, **more):
             assert batch[1].tolist() == [0, 1]
@@ -284,25 +284,25 @@ def test_persistent_workers(more: dict[str, Any]) -> None:
 
 
 @pytest.mark.usefixtures("nothing_left")
-def test_batches_keep_their_memory() -> None:
+def test_batches_keep_their_segments() -> None:
     held = list(DataLoader(Pictures(300), 2, num_workers=2))
     for images, numbers, *_ in held:
         assert (images.numpy() == np.array(numbers.tolist()).reshape(2, 1, 1, 1)).all()
         images += 1  # they are the caller's
     parts = [images[1, 0] for images, *_ in held]
     del held
-    for place, part in enumerate(parts):
-        assert (part.numpy() == 2 * place + 2).all()
+    for index, part in enumerate(parts):
+        assert (part.numpy() == 2 * index + 2).all()
 
 
-def test_memory_is_used_again() -> None:
+def test_segments_are_reused() -> None:
     loader = DataLoader(Pictures(40), 2, num_workers=1, prefetch_factor=2)
-    places = {batch[0].data_ptr() for batch in loader}
-    assert len(places) <= 4
+    addresses = {batch[0].data_ptr() for batch in loader}
+    assert len(addresses) <= 4
 
 
 @pytest.mark.parametrize("more", [{}, {"num_workers": 2}, {"num_workers": 2, **THREADS}])
-def test_epochs_begin_where_they_are_asked_to(more: dict[str, Any]) -> None:
+def test_set_epoch_skips_batches(more: dict[str, Any]) -> None:
     loader = DataLoader(Pictures(13), 2, shuffle=True, **more)
     loader.set_epoch(3, seed=8)
     whole = [plain(batch) for batch in loader]
@@ -317,14 +317,14 @@ def test_epochs_begin_where_they_are_asked_to(more: dict[str, Any]) -> None:
     assert [batch.tolist() for batch in stream] == whole[3:]
 
 
-def test_what_is_skipped_is_not_read() -> None:
+def test_skipped_batches_are_not_read() -> None:
     loader = DataLoader(Pictures(6, {0: ValueError("read"), 3: ValueError("read")}), 2)
     loader.set_epoch(0, seed=0, skip=2)
     assert [batch[1].tolist() for batch in loader] == [[4, 5]]
 
 
 @pytest.mark.parametrize("more", [{}, {"num_workers": 1, "persistent_workers": True}, {"num_workers": 1, **THREADS}])
-def test_data_sets_get_the_epoch(more: dict[str, Any]) -> None:
+def test_set_epoch_reaches_data_sets(more: dict[str, Any]) -> None:
     loader = DataLoader(engine.data.Subset(Told(), [0, 1]), 2, **more)
     for epoch in (2, 5):
         loader.set_epoch(epoch, seed=7)
@@ -343,7 +343,7 @@ SAMPLERS = {
 
 @pytest.mark.parametrize("name", SAMPLERS)
 @pytest.mark.parametrize("more", [{}, {"num_workers": 2, **THREADS}, {"num_workers": 2}])
-def test_a_pass_goes_on_where_it_was(name: str, more: dict[str, Any]) -> None:
+def test_state_dict_resumes_a_pass(name: str, more: dict[str, Any]) -> None:
     def loader() -> DataLoader:
         dataset = Pictures(20)
         options = SAMPLERS[name](dataset)
@@ -365,7 +365,7 @@ def test_a_pass_goes_on_where_it_was(name: str, more: dict[str, Any]) -> None:
     assert [*map(plain, again), *map(plain, again)] == expected
 
 
-def test_states_between_passes() -> None:
+def test_state_dict_between_passes() -> None:
     loader = DataLoader(Pictures(5), 2, shuffle=True)
     before = loader.state_dict()
     assert before["batches"] == 0
@@ -377,7 +377,7 @@ def test_states_between_passes() -> None:
     assert loader.state_dict() == {"epoch": 3, "seed": 4, "batches": 1}
 
 
-def test_memory_without_a_name(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_anonymous_shared_memory(monkeypatch: pytest.MonkeyPatch) -> None:
     if os.name != "posix":
         pytest.skip("memory has names there")
     before = shared_files()
@@ -428,7 +428,7 @@ if __name__ == "__main__":
 @pytest.mark.usefixtures("interruptible")
 @pytest.mark.parametrize("context", ["forkserver", "spawn"])
 @pytest.mark.parametrize("end", [signal.SIGINT, signal.SIGKILL, signal.SIGTERM])
-def test_nothing_outlives_the_program(context: str, end: signal.Signals, tmp_path: Path) -> None:
+def test_no_process_outlives_the_program(context: str, end: signal.Signals, tmp_path: Path) -> None:
     path = tmp_path / "program.py"
     path.write_text(PROGRAM, encoding="utf-8")
     before = shared_files()
@@ -484,7 +484,7 @@ def test_programs_that_start_workers_when_imported(tmp_path: Path, context: str)
     assert "Put the code of the main module under `if __name__ == '__main__':`" in found.stderr
 
 
-def test_padding_is_for_workers_as_well() -> None:
+def test_pad_collate_in_workers() -> None:
     collate = functools.partial(engine.data.pad_collate, padding_value=-1)
     rows = [np.arange(length) for length in (1, 3, 2)]
     expected = [[[0, -1, -1], [0, 1, 2]], [[0, 1]]]
@@ -492,7 +492,7 @@ def test_padding_is_for_workers_as_well() -> None:
         assert [batch.tolist() for batch in DataLoader(rows, 2, collate_fn=collate, **more)] == expected
 
 
-def test_worker_threads_that_cannot_be_started_are_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_worker_threads_that_do_not_start_raise(monkeypatch: pytest.MonkeyPatch) -> None:
     start, before = threading.Thread.start, threading.active_count()
 
     def refuse(thread: threading.Thread) -> None:

@@ -55,12 +55,12 @@ class Bomb:
 
 
 class Attack:
-    """All that a command line may be given, in one folder."""
+    """Runs hostile project files and commands on them in one folder, and records the outcomes."""
 
     def __init__(self, folder: Path, *, learns: bool = True) -> None:
         self.folder = folder
         self.found: Counter[str] = Counter()
-        """How often each way of reading a file came how far."""
+        """Number of cases by stage and outcome."""
         self.crashes: dict[str, str] = {}
         """Errors without a clear message, each with a file that causes it. They execute nothing, but are reported."""
         self.commands = 0
@@ -151,8 +151,8 @@ class Attack:
         except Exception as error:  # noqa: BLE001 - reported at the end
             outcome = "crash"
             last = traceback.extract_tb(error.__traceback__)[-1]
-            place = f"{type(error).__name__} in {Path(last.filename).name}: {last.name}"
-            self.crashes.setdefault(place, f"{name}: {error}"[:200])
+            crash_site = f"{type(error).__name__} in {Path(last.filename).name}: {last.name}"
+            self.crashes.setdefault(crash_site, f"{name}: {error}"[:200])
         if len(self.audit.violations) > before:
             outcome = "forbidden"
         self.found[f"{name}: {outcome}"] += 1
@@ -271,13 +271,15 @@ def classes(stem: str) -> set[str]:
 
 
 def unguarded() -> None:
-    """Takes away what keeps a file's text out of generated code, as it once was, to see that the hook sees that."""
+    """Disable the protection of generated code from text in files, to test that the audit hook reports an attack."""
     program.verify_source = ast.parse
     syntax_trees.identifier = str
     structure_checks._unknown_types = lambda graph: iter(())
     source_writer.SourceWriter.facts = lambda self, name: self.flow.facts[name]
     schedule_chains.schedules_behind = schedule_checks.schedules_behind = lambda graph, name: [
-        end.node for port in graph.types[name].outputs for end in graph.readers(schedule_checks.End(name, port.name))
+        end.node
+        for port in graph.types[name].outputs
+        for end in graph.readers(schedule_checks.Endpoint(name, port.name))
     ]
 
 
@@ -289,26 +291,26 @@ def main() -> None:
     options.add_argument("--seed", type=int, default=1)
     options.add_argument("--commands", type=int, default=3, help="run a command for one in N buildable files")
     options.add_argument("--unguarded", action="store_true", help="only the known exploits, without what stops them")
-    given = options.parse_args()
+    parsed = options.parse_args()
     begun = time.monotonic()
-    attack = Attack(given.folder.resolve(), learns=not given.unguarded)
-    if given.unguarded:
+    attack = Attack(parsed.folder.resolve(), learns=not parsed.unguarded)
+    if parsed.unguarded:
         unguarded()
     cases = named()
     for number, case in enumerate(cases):
         attack(case, number, 0)
-    if not given.unguarded:
-        for number in range(given.first, given.first + given.documents):
-            attack(hostile(given.seed, number), number, given.commands)
-    told = {
-        "documents": len(cases) + (0 if given.unguarded else given.documents),
+    if not parsed.unguarded:
+        for number in range(parsed.first, parsed.first + parsed.documents):
+            attack(hostile(parsed.seed, number), number, parsed.commands)
+    report = {
+        "documents": len(cases) + (0 if parsed.unguarded else parsed.documents),
         "seconds": round(time.monotonic() - begun, 1),
         "violations": attack.audit.violations,
-        "pwned": [str(path) for path in given.folder.rglob("pwned*")],
+        "pwned": [str(path) for path in parsed.folder.rglob("pwned*")],
         "found": dict(sorted(attack.found.items())),
         "crashes": attack.crashes,
     }
-    sys.stdout.write(json.dumps(told, indent=2) + "\n")
+    sys.stdout.write(json.dumps(report, indent=2) + "\n")
 
 
 if __name__ == "__main__":

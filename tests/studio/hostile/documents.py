@@ -105,9 +105,9 @@ def hostile(seed: int, number: int) -> Hostile:
 
 
 def named() -> list[Hostile]:
-    """The exploit that was found, and what is like it: in each frame, at each of the places where a run may meet it."""
+    """The known exploit and variants of it, in each frame and at each position that a run may evaluate."""
     found: list[Hostile] = []
-    keys = [EXPLOIT, *(frame.format(CALLS[place % len(CALLS)]) for place, frame in enumerate(FRAMES))]
+    keys = [EXPLOIT, *(frame.format(CALLS[index % len(CALLS)]) for index, frame in enumerate(FRAMES))]
     for key in keys:
         for before, after in PLACES:
             content = json.loads(BASES[-1])
@@ -216,11 +216,11 @@ def unknown_between(rng: Random, content: dict[str, Any]) -> None:
     """In the middle of a wire, sometimes muted."""
     if not content["wires"]:
         return
-    place = rng.randrange(len(content["wires"]))
-    source, _, target = str(content["wires"][place]).partition(" -> ")
+    index = rng.randrange(len(content["wires"]))
+    source, _, target = str(content["wires"][index]).partition(" -> ")
     name = free(rng, content)
     content["nodes"][name] = {"type": payload(rng), "muted": rng.random() < 0.3}
-    content["wires"][place] = f"{source} -> {name}.x"
+    content["wires"][index] = f"{source} -> {name}.x"
     content["wires"].append(f"{name}.y -> {target}")
 
 
@@ -251,10 +251,10 @@ def parameter(rng: Random, content: dict[str, Any]) -> None:
     name = node(rng, content)
     found = known(content, name)
     params = [each.name for each in found.params] if found is not None else []
-    place = rng.choice(params) if params and rng.random() < 0.7 else payload(rng)
+    param = rng.choice(params) if params and rng.random() < 0.7 else payload(rng)
     params_of = content["nodes"].setdefault(name, {}).setdefault("params", {})
     if isinstance(params_of, dict):
-        params_of[place] = value(rng)
+        params_of[param] = value(rng)
 
 
 def texts(rng: Random, content: dict[str, Any]) -> None:
@@ -263,9 +263,9 @@ def texts(rng: Random, content: dict[str, Any]) -> None:
 
 
 def field(rng: Random, content: dict[str, Any]) -> None:
-    place = rng.choice(("at", "muted", "frozen", "recomputed", "collapsed", "trains", "note", payload(rng)))
-    given = value(rng) if rng.random() < 0.3 else rng.choice((True, False, payload(rng), [payload(rng)], [1.5, -3]))
-    content["nodes"].setdefault(node(rng, content), {})[place] = given
+    field = rng.choice(("at", "muted", "frozen", "recomputed", "collapsed", "trains", "note", payload(rng)))
+    chosen = value(rng) if rng.random() < 0.3 else rng.choice((True, False, payload(rng), [payload(rng)], [1.5, -3]))
+    content["nodes"].setdefault(node(rng, content), {})[field] = chosen
 
 
 def flags(rng: Random, content: dict[str, Any]) -> None:
@@ -281,16 +281,16 @@ def trains(rng: Random, content: dict[str, Any]) -> None:
 
 def training(rng: Random, content: dict[str, Any]) -> None:
     names = ("epochs", "steps", "seed", "device", "compile", "accumulate", "clip_norm", "clip_value", "mixed_precision")
-    place = rng.choice((*names, "follow", "patience", "checkpoints", payload(rng)))
+    setting = rng.choice((*names, "follow", "patience", "checkpoints", payload(rng)))
     settings = content.setdefault("training", {})
     if isinstance(settings, dict):
-        settings[place] = value(rng)
+        settings[setting] = value(rng)
 
 
 def top(rng: Random, content: dict[str, Any]) -> None:
-    place = rng.choice(("gradwire", "training", "nodes", "wires", "frames", "inputs", "title", payload(rng)))
-    if place not in ("nodes", "wires") or rng.random() < 0.2:
-        content[place] = value(rng)
+    key = rng.choice(("gradwire", "training", "nodes", "wires", "frames", "inputs", "title", payload(rng)))
+    if key not in ("nodes", "wires") or rng.random() < 0.2:
+        content[key] = value(rng)
     if not isinstance(content["nodes"], dict) or not all(isinstance(each, dict) for each in content["nodes"].values()):
         content["nodes"] = {"a": {"type": payload(rng)}}
     if not isinstance(content["wires"], list):

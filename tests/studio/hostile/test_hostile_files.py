@@ -27,16 +27,16 @@ def attacked(folder: Path, *options: str) -> dict[str, Any]:
 
 
 def test_hostile_files_run_nothing(tmp_path: Path) -> None:
-    told = attacked(tmp_path, "--documents", str(DOCUMENTS), "--commands", "8")
-    assert told["violations"] == []
-    assert told["pwned"] == []
-    found = told["found"]
+    report = attacked(tmp_path, "--documents", str(DOCUMENTS), "--commands", "8")
+    assert report["violations"] == []
+    assert report["pwned"] == []
+    found = report["found"]
     assert found["read: built"] > DOCUMENTS / 10
     assert found["read: refused by the check"] > DOCUMENTS / 5
     assert "read: refused by the guard" not in found  # the check comes first, and says more
 
 
-def test_the_hook_sees_what_the_guards_stop(tmp_path: Path) -> None:
-    """Without them, the exploit that was found once runs again: the hook stops it, and says so."""
-    told = attacked(tmp_path, "--unguarded")
-    assert "exec: names ['__import__', 'system']" in told["violations"]
+def test_audit_hook_sees_attacks_without_guards(tmp_path: Path) -> None:
+    """Without the guards the known exploit runs; the hook stops and reports it."""
+    report = attacked(tmp_path, "--unguarded")
+    assert "exec: names ['__import__', 'system']" in report["violations"]

@@ -1,4 +1,4 @@
-"""Bad input through sources on the canvas: found by the check or by the run, named with place, values and remedy."""
+"""Bad input through sources on the canvas: reported by the check or the run with location, values and next step."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def trained(
     *data: str | Node, loss: str = "nn.CrossEntropyLoss", out: int = 3, batches: Node | None = None
 ) -> Document:
     """Data nodes a, b, … one after the other, and a linear network behind them."""
-    nodes: dict[str, str | Node] = {chr(ord("a") + place): node for place, node in enumerate(data)}
+    nodes: dict[str, str | Node] = {chr(ord("a") + index): node for index, node in enumerate(data)}
     names = [*nodes, "batches"]
     nodes |= {
         "batches": batches or Node("data.Batches"),
@@ -262,20 +262,20 @@ FOUND_BY_CHECK: dict[str, tuple[Made, str, str]] = {
 
 
 @pytest.mark.parametrize("case", FOUND_BY_CHECK)
-def test_the_check_finds_it(tmp_path: Path, case: str) -> None:
+def test_check_reports_bad_data(tmp_path: Path, case: str) -> None:
     make, node, words = FOUND_BY_CHECK[case]
     [problem, *_] = check(make(tmp_path), catalogue(), tmp_path).errors
     assert problem.node == node
     assert re.search(words, problem.message), problem.message
 
 
-def test_the_remedy_for_a_dtype_is_one_click(tmp_path: Path) -> None:
+def test_fix_of_wrong_dtype(tmp_path: Path) -> None:
     made = trained(arrays(tmp_path, RANDOM.random((40, 5)), np.arange(40) % 3))
     [problem] = check(made, catalogue(), tmp_path).errors
     assert check(fixed(made, problem), catalogue(), tmp_path).errors == ()
 
 
-def test_whole_numbers_become_numbers_to_learn_in_one_click(tmp_path: Path) -> None:
+def test_fix_of_class_targets_for_regression(tmp_path: Path) -> None:
     made = trained(arrays(tmp_path, numbers(), np.arange(40) * 1000), "transforms.ToFloat", loss="nn.MSELoss")
     [problem] = check(made, catalogue(), tmp_path).errors
     mended = fixed(made, problem)
@@ -285,20 +285,20 @@ def test_whole_numbers_become_numbers_to_learn_in_one_click(tmp_path: Path) -> N
     assert check(narrow, catalogue(), tmp_path).errors == ()
 
 
-def test_the_remedy_for_scores_without_a_sigmoid_is_one_click(tmp_path: Path) -> None:
+def test_fix_of_scores_without_sigmoid(tmp_path: Path) -> None:
     made = trained(arrays(tmp_path, numbers(), RANDOM.random(40)), loss="nn.BCELoss", out=1)
     [problem] = check(made, catalogue(), tmp_path).problems
     assert check(fixed(made, problem), catalogue(), tmp_path).problems == ()
 
 
-def test_targets_of_one_class_are_found(tmp_path: Path) -> None:
+def test_single_class_is_reported(tmp_path: Path) -> None:
     made = trained(arrays(tmp_path, numbers(), np.zeros(40, np.int64)))
     [problem] = check(made, catalogue(), tmp_path).problems
     assert problem.severity == "warning"
     assert problem.message.startswith("All targets of a have the same class, so loss has nothing to learn.")
 
 
-def test_the_remedy_for_sizes_that_differ_is_one_click(tmp_path: Path) -> None:
+def test_fix_of_varying_sizes(tmp_path: Path) -> None:
     made = trained(pictures(tmp_path, (8, 9)), "transforms.ToFloat")
     [problem] = check(made, catalogue(), tmp_path).errors
     assert check(fixed(made, problem), catalogue(), tmp_path).errors == ()
@@ -363,7 +363,7 @@ BLAMED = {
 
 
 @pytest.mark.parametrize("case", FOUND_BY_RUN)
-def test_the_run_ends_with_it(tmp_path: Path, case: str) -> None:
+def test_run_fails_with_bad_data(tmp_path: Path, case: str) -> None:
     make, happens, words = FOUND_BY_RUN[case]
     made = make(tmp_path)
     assert check(made, catalogue(), tmp_path).errors == ()
@@ -381,7 +381,7 @@ def test_the_run_ends_with_it(tmp_path: Path, case: str) -> None:
 
 
 @pytest.mark.parametrize("workers", [0, 2])
-def test_a_damaged_image_behind_a_division_and_workers_is_found_at_its_source(tmp_path: Path, workers: int) -> None:
+def test_damaged_image_after_split_and_workers_names_its_source(tmp_path: Path, workers: int) -> None:
     batches = Node("data.Batches", {"workers": workers, "batch_size": 4})
     made = trained(pictures(tmp_path), SMALL[0], "data.KFold", SMALL[1], batches=batches)
     damaged(tmp_path)
@@ -391,7 +391,7 @@ def test_a_damaged_image_behind_a_division_and_workers_is_found_at_its_source(tm
     assert program.node_of(raised.value) == "a"
 
 
-def test_the_transform_that_fails_is_found_among_others(tmp_path: Path) -> None:
+def test_failing_transform_is_named(tmp_path: Path) -> None:
     labels = Node("transforms.LabelEncode", {"on": "targets", "labels": [0, 1]})
     data = arrays(tmp_path, numbers(), np.arange(40) % 3), "transforms.ToFloat", labels, "transforms.Normalize"
     program = lower(check(trained(*data, out=2), catalogue(), base=tmp_path))
@@ -400,7 +400,7 @@ def test_the_transform_that_fails_is_found_among_others(tmp_path: Path) -> None:
     assert program.node_of(raised.value) == "c"
 
 
-def test_an_image_that_does_not_decode_may_be_skipped(tmp_path: Path) -> None:
+def test_undecodable_image_can_be_skipped(tmp_path: Path) -> None:
     node = pictures(tmp_path)
     damaged(tmp_path)
     made = trained(Node(node.type, {**node.params, "on_error": "skip"}), *SMALL)
@@ -410,7 +410,7 @@ def test_an_image_that_does_not_decode_may_be_skipped(tmp_path: Path) -> None:
     assert isinstance(events[-1], fit.Done)
 
 
-def test_a_zip_bomb_is_refused_before_memory_is_taken(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_zip_bomb_is_rejected_before_allocation(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     np.savez_compressed(tmp_path / "arrays.npz", x=np.zeros((50_000, 100), np.float32), y=np.arange(50_000) % 3)
     memory = psutil.virtual_memory()._replace(available=10_000_000)
     monkeypatch.setattr("engine.data.file_access.psutil.virtual_memory", lambda: memory)
@@ -428,7 +428,7 @@ def divided(folder: Path, counts: tuple[int, ...], division: Node) -> Document:
     return trained(arrays(folder, numbers(len(labels)), labels), division, out=len(counts))
 
 
-def told(folder: Path, counts: tuple[int, ...], kind: str, **params: Any) -> list[str]:
+def messages(folder: Path, counts: tuple[int, ...], kind: str, **params: Any) -> list[str]:
     found = check(divided(folder, counts, Node(f"data.{kind}", params)), catalogue(), folder).problems
     assert {problem.severity for problem in found} <= {"warning"}
     assert {problem.node for problem in found} <= {"b"}
@@ -436,26 +436,26 @@ def told(folder: Path, counts: tuple[int, ...], kind: str, **params: Any) -> lis
 
 
 def test_classes_with_fewer_samples_than_folds(tmp_path: Path) -> None:
-    assert told(tmp_path, (20, 9, 5), "KFold") == []
-    [message] = told(tmp_path, (20, 3, 4), "KFold")
+    assert messages(tmp_path, (20, 9, 5), "KFold") == []
+    [message] = messages(tmp_path, (20, 3, 4), "KFold")
     assert message == (
         "b makes 5 folds but class 1 has 3 samples, and 1 more class is like it, so some folds cannot measure "
         "its accuracy. Add samples, or use fewer folds."
     )
 
 
-def test_classes_that_only_training_or_only_validation_has(tmp_path: Path) -> None:
-    [message] = told(tmp_path, (40, 2), "HoldOut", validation=0.05)
+def test_classes_only_in_training_or_validation(tmp_path: Path) -> None:
+    [message] = messages(tmp_path, (40, 2), "HoldOut", validation=0.05)
     assert "b puts none of the 2 samples of class 1 into validation, so its accuracy is not measured" in message
-    found = told(tmp_path, (20, 2), "HoldOut", validation=0.95)
+    found = messages(tmp_path, (20, 2), "HoldOut", validation=0.95)
     assert any(
         "puts all 2 samples of class 1 into validation, so the network cannot learn it" in each for each in found
     )
     for stratify in (False, True):
-        [message] = told(tmp_path, (40, 20, 1), "HoldOut", stratify=stratify)
+        [message] = messages(tmp_path, (40, 20, 1), "HoldOut", stratify=stratify)
         assert message == ("Class 2 has 1 sample, which b puts into either training or validation. Add samples.")
-    assert told(tmp_path, (40, 2), "HoldOut", validation=0.05, stratify=True) == []
-    assert told(tmp_path, (40, 2), "HoldOut", validation=0.0) == []
+    assert messages(tmp_path, (40, 2), "HoldOut", validation=0.05, stratify=True) == []
+    assert messages(tmp_path, (40, 2), "HoldOut", validation=0.0) == []
 
 
 @pytest.mark.parametrize(
@@ -466,7 +466,7 @@ def test_classes_that_only_training_or_only_validation_has(tmp_path: Path) -> No
         ((40, 2), Node("data.HoldOut", {"validation": 0.05})),
     ],
 )
-def test_divisions_are_mended_in_one_click(tmp_path: Path, counts: tuple[int, ...], division: Node) -> None:
+def test_fixes_of_splits(tmp_path: Path, counts: tuple[int, ...], division: Node) -> None:
     made = divided(tmp_path, counts, division)
     problem = check(made, catalogue(), tmp_path).problems[0]
     again = check(fixed(made, problem), catalogue(), tmp_path)
@@ -480,7 +480,7 @@ def test_a_split_is_checked_again_when_its_file_changes(tmp_path: Path) -> None:
     assert check(made, catalogue(), tmp_path).errors == ()
 
 
-def test_classes_that_a_transform_makes_are_counted(tmp_path: Path) -> None:
+def test_classes_of_a_transform_are_counted(tmp_path: Path) -> None:
     """Divided after Label encode, targets have the classes that it makes of them."""
     labels = np.array([10] * 20 + [30] * 3)
     encode = Node("transforms.LabelEncode", {"on": "targets", "labels": [10, 30]})
@@ -490,6 +490,6 @@ def test_classes_that_a_transform_makes_are_counted(tmp_path: Path) -> None:
     assert "class 30 has 3 samples" in problem.message
 
 
-def test_muted_divisions_are_left_alone(tmp_path: Path) -> None:
+def test_muted_splits_are_not_checked(tmp_path: Path) -> None:
     made = divided(tmp_path, (1, 1, 1), Node("data.KFold", muted=True))
     assert check(made, catalogue(), tmp_path).errors == ()

@@ -31,7 +31,9 @@ SEQUENCE = Spec((4, 4, 8), float32)
         ("nn.Transformer", {"d_model": 8, "nhead": 2, "num_encoder_layers": 2**40}),
     ],
 )
-def test_making_a_layer_ends(monkeypatch: pytest.MonkeyPatch, key: str, arguments: dict[str, Any]) -> None:
+def test_construction_of_a_layer_is_limited(
+    monkeypatch: pytest.MonkeyPatch, key: str, arguments: dict[str, Any]
+) -> None:
     """Types allow no such numbers; what they cannot tell is bounded all the same."""
     monkeypatch.setattr(check_budget.Budget.__init__, "__kwdefaults__", {"seconds": 0.3, "ops": 1000})
     began = time.monotonic()
@@ -43,16 +45,16 @@ def test_making_a_layer_ends(monkeypatch: pytest.MonkeyPatch, key: str, argument
     assert sys.getprofile() is None
 
 
-def test_a_profiler_is_left_alone() -> None:
+def test_an_active_profiler_is_kept() -> None:
     with cProfile.Profile() as profile:
         outcome = NodeEvaluator().evaluate(catalogue()["nn.GELU"], {"approximate": "none"}, {"input": SEQUENCE})
         assert sys.getprofile() is profile
     assert (outcome.failure, outcome.outputs) == ("", {"output": SEQUENCE})
 
 
-def test_repeated_enlargement_ends() -> None:
+def test_repeated_upsampling_is_limited() -> None:
     """Sizes grow by a factor of 10,000 per layer; tables of this size would fill the memory."""
-    layers = {f"n{place}": Node("nn.Upsample", {"scale_factor": 10_000}) for place in range(50)}
+    layers = {f"n{index}": Node("nn.Upsample", {"scale_factor": 10_000}) for index in range(50)}
     found = report(digits({**layers, "flatten": "nn.Flatten", "logits": Node("nn.Linear", {"out_features": 10})}))
     assert any(problem.node == "n1" and "the maximum is" in problem.message for problem in found.errors)
     pool = Node("nn.AdaptiveMaxPool2d", {"output_size": 2**30})
@@ -60,7 +62,7 @@ def test_repeated_enlargement_ends() -> None:
 
 
 @pytest.mark.timeout(60)
-def test_trying_an_optimizer_ends(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_optimizer_trial_is_limited(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(optimizer_trial, "SECONDS", 0.2)
     endless = {"max_iter": 1_000_000, "max_eval": 1_000_000, "tolerance_grad": 0.0, "tolerance_change": 0.0, "lr": 1e-9}
     began = time.monotonic()
@@ -70,7 +72,7 @@ def test_trying_an_optimizer_ends(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.timeout(60)
-def test_a_chain_of_divisions_ends() -> None:
+def test_chain_of_splits_is_limited() -> None:
     """Each takes training and validation samples of the one before: twice the work."""
     divisions = {f"d{number}": Node("data.HoldOut", {"stratify": True}) for number in range(40)}
     last = ["digits", *divisions]
@@ -81,7 +83,7 @@ def test_a_chain_of_divisions_ends() -> None:
     assert "8 times" in problem.message
 
 
-def test_all_nodes_together_have_a_budget(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_total_check_time_is_limited(monkeypatch: pytest.MonkeyPatch) -> None:
     """A later check looks again at nodes that there was no time for."""
     checker = Checker()
     monkeypatch.setattr(node_evaluation, "TOTAL_SECONDS", 0.0)
@@ -105,6 +107,6 @@ def test_ops_are_counted() -> None:
         added(Budget(ops=3), 4)
 
 
-def test_ops_that_take_long_are_given_up() -> None:
+def test_slow_ops_are_stopped() -> None:
     with pytest.raises(OverBudgetError, match="longer than 0 seconds"):
         added(Budget(seconds=0), 1)

@@ -52,7 +52,7 @@ def column() -> Document:
     return rewired(Document(kept, wires), "table.samples -> batches.samples")
 
 
-def test_encoded_inputs_are_a_problem_of_the_encoder() -> None:
+def test_encoded_inputs_are_reported_at_the_encoder() -> None:
     problem = only(encoded("inputs", 10))
     assert (problem.code, problem.node) == ("wrong-encoding", "scale")
     assert problem.message == (
@@ -63,7 +63,7 @@ def test_encoded_inputs_are_a_problem_of_the_encoder() -> None:
 
 
 @pytest.mark.parametrize("size", [5, 12])
-def test_targets_of_another_number_of_classes_are_a_problem_of_the_encoder(size: int) -> None:
+def test_wrong_class_count_is_reported_at_the_encoder(size: int) -> None:
     found = digits({**CONV, **LOGITS}, one_hot=Node("transforms.OneHot", {"on": "targets", "size": size}))
     document = rewired(found, "scale.samples -> one_hot.samples", "one_hot.samples -> batches.samples")
     problem = only(document)
@@ -71,7 +71,7 @@ def test_targets_of_another_number_of_classes_are_a_problem_of_the_encoder(size:
     assert report(fixed(document, problem)).problems == ()
 
 
-def test_joined_batches_before_a_loss_are_a_problem_of_the_concatenation() -> None:
+def test_joined_batches_are_reported_at_the_concatenation() -> None:
     document = changed(joined(), "cat", params={"dim": 0})
     problem = only(document)
     assert (problem.severity, problem.code, problem.node) == ("error", "joined-batches", "cat")
@@ -79,7 +79,7 @@ def test_joined_batches_before_a_loss_are_a_problem_of_the_concatenation() -> No
     assert report(fixed(document, problem)).errors == ()
 
 
-def test_a_network_that_lost_its_last_dimension() -> None:
+def test_missing_last_dimension() -> None:
     problem = only(column())
     assert problem.message == (
         "cross_entropy expects input and target of one shape but gets N from flat and targets of N×1 from "
@@ -99,7 +99,7 @@ def test_a_missing_flatten_is_one_problem_with_one_fix() -> None:
     assert report(fixed(document, problem)).problems == ()
 
 
-def test_an_error_is_kept_beside_a_warning_of_the_same_cause() -> None:
+def test_error_is_kept_if_an_equal_problem_is_a_warning() -> None:
     """The unconnected loss has the problem first, where it is a warning; at the other loss it prevents the run."""
     document = digits(
         {**LOGITS},
@@ -115,7 +115,7 @@ def test_an_error_is_kept_beside_a_warning_of_the_same_cause() -> None:
     ("count", "end"), [(2, "but a run reads batches from one loader"), (127, "b2, b3, b4 and 122 more, but")]
 )
 def test_many_loaders_are_one_problem(count: int, end: str) -> None:
-    names = [f"b{place}" for place in range(1, count)]
+    names = [f"b{index}" for index in range(1, count)]
     document = digits({**FLATTEN, **LOGITS}, **{name: Node("data.Batches") for name in names})
     losses = {f"loss_{name}": Node("nn.CrossEntropyLoss") for name in names}
     sums = {f"sum_{name}": Node("studio.LossSum") for name in names}
@@ -133,7 +133,7 @@ def test_many_loaders_are_one_problem(count: int, end: str) -> None:
     assert problem.code == "several-loaders" and end in problem.message
 
 
-def test_wrong_targets_follow_what_a_loss_declares() -> None:
+def test_wrong_targets_depend_on_the_declared_kind_of_a_loss() -> None:
     def problem(loss: str, outputs: int) -> Problem:
         return only(
             changed(

@@ -38,16 +38,16 @@ def refused(base: Document, text: str) -> str | None:
         ("logits.output -> hidden.input", "hidden already feeds logits, so this wire would close a cycle."),
     ],
 )
-def test_a_refused_wire_says_why(text: str, reason: str) -> None:
+def test_refusal_states_the_reason(text: str, reason: str) -> None:
     assert refused(mlp(), text) == reason
 
 
-def test_a_fitting_wire_is_not_refused_even_where_one_is() -> None:
+def test_valid_wire_may_replace_another() -> None:
     assert refused(mlp(), "flatten.output -> logits.input") is None
     assert refused(mlp(), "hidden.output -> relu.input") is None
 
 
-def test_nodes_of_unknown_type_keep_their_wires_and_take_no_new_ones() -> None:
+def test_unknown_types_keep_wires_but_accept_no_new_ones() -> None:
     base = document({"a": "nn.ReLU", "odd": "gone.Layer", "b": "nn.ReLU"}, ["a.output -> odd.in_port"])
     assert refused(base, "a.output -> odd.in_port") is None
     assert (
@@ -56,7 +56,7 @@ def test_nodes_of_unknown_type_keep_their_wires_and_take_no_new_ones() -> None:
     )
 
 
-def test_asking_about_every_port_of_a_large_graph_is_fast() -> None:
+def test_refusal_of_all_ports_of_a_large_graph_is_fast() -> None:
     names = [f"n{i}" for i in range(2000)]
     nodes = dict.fromkeys(names, Node("nn.ReLU"))
     wires = tuple(sorted(Wire(Endpoint(a, "output"), Endpoint(b, "input")) for a, b in pairwise(names)))

@@ -1,4 +1,4 @@
-"""Each node type, placed in a graph where it fits, is checked, written and run for one step."""
+"""Each node type is checked, generated and run for one step in a suitable graph."""
 
 from __future__ import annotations
 
@@ -189,7 +189,7 @@ def judge(node: Node) -> Document:
 
 
 def around(node: Node) -> Document:
-    """A data source, transform, division, loader, optimizer or sum of losses in its place in the digits network."""
+    """The digits network with a data source, transform, split, loader, optimizer or sum of losses replaced."""
     name = {Role.SOURCE: "digits", Role.LOADER: "batches", Role.OPTIMIZER: "adam"}
     role = catalogue()[node.type].role
     if role is Role.LOSS_SUM:
@@ -261,7 +261,7 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.mark.parametrize("node_type", list(catalogue()), ids=lambda node_type: node_type.key)
-def test_it_is_checked_written_and_run(node_type: NodeType, files: Path) -> None:
+def test_node_type_is_checked_generated_and_run(node_type: NodeType, files: Path) -> None:
     base = placed(node_type)
     report = check(base, catalogue(), files)
     assert [problem.message for problem in report.errors] == []
@@ -272,7 +272,7 @@ def test_it_is_checked_written_and_run(node_type: NodeType, files: Path) -> None
 
 
 @pytest.mark.parametrize("node_type", list(catalogue()), ids=lambda node_type: node_type.key)
-def test_the_shapes_that_the_check_finds_are_those_of_the_run(node_type: NodeType, files: Path) -> None:
+def test_checked_shapes_equal_shapes_of_the_run(node_type: NodeType, files: Path) -> None:
     base = placed(node_type)
     infos = check(base, catalogue(), files).nodes
     program = lower(check(base, catalogue(), base=files))

@@ -46,7 +46,7 @@ def differences(task: fit.Task) -> tuple[float, float]:
     return float(mean), float(spread)
 
 
-def test_shapes_of_a_joined_batch() -> None:
+def test_shapes_of_a_concatenated_batch() -> None:
     report = check(GAN, catalogue())
     assert report.problems == ()
     texts = {str(wire): text for wire, text in report.wires.items()}
@@ -92,7 +92,7 @@ def test_compiled_and_eager_training_agree() -> None:
         assert compiled.losses == pytest.approx(dict(eager.losses), rel=1e-4)
 
 
-def test_each_optimizer_tells_its_learning_rate() -> None:
+def test_each_optimizer_reports_its_learning_rate() -> None:
     slower = lower(check(edits.set_param(GAN, "discriminator_adam", "lr", 0.003), catalogue())).build()
     rates = next(event.learning_rates for event in fit.fit(slower, steps=1) if isinstance(event, fit.Step))
     assert rates["discriminator_adam"] == 0.003 != rates["generator_adam"]
@@ -106,7 +106,7 @@ def test_a_muted_optimizer_does_not_change_its_network() -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", [0, 1])
-def test_it_draws_what_its_description_says(seed: int) -> None:
+def test_generated_points_match_the_description(seed: int) -> None:
     assert "at most 75% accurate" in GAN.description and "within 0.1" in GAN.description
     trained = task(seed)
     before = differences(task(seed))

@@ -56,7 +56,7 @@ def test_without_parameters_nothing_is_trained() -> None:
     assert "nothing-to-train" in codes(digits({"flatten": "nn.Flatten", "relu": "nn.Tanh"}))
 
 
-def test_the_figure_that_is_followed_is_there() -> None:
+def test_followed_metric_must_exist() -> None:
     broken = edits.set_training(mlp(), follow="val_acuracy")
     problem = only(broken)
     assert problem.code == "unknown-figure" and "val_loss" in problem.message

@@ -23,9 +23,9 @@ SIZE = 2000
 def deep(size: int = SIZE) -> Document:
     """A chain of linear layers of different widths and activations."""
     layers: dict[str, str | Node] = {"flatten": "nn.Flatten"}
-    for place in range((size - 8) // 2):
-        layers[f"linear{place}"] = Node("nn.Linear", {"out_features": 16 + place % 500})
-        layers[f"relu{place}"] = "nn.ReLU"
+    for index in range((size - 8) // 2):
+        layers[f"linear{index}"] = Node("nn.Linear", {"out_features": 16 + index % 500})
+        layers[f"relu{index}"] = "nn.ReLU"
     return digits({**layers, "logits": Node("nn.Linear", {"out_features": 10})})
 
 
@@ -55,7 +55,7 @@ def test_equal_layers_are_evaluated_once(checker: Checker) -> None:
     assert checker.evaluator.evaluations < 1200
 
 
-def test_an_edit_evaluates_what_it_changes(checker: Checker, document: Document) -> None:
+def test_edits_evaluate_only_changed_nodes(checker: Checker, document: Document) -> None:
     assert evaluated(checker, document) == 0
     wider = edits.set_param(document, "linear700", "out_features", 1234)
     assert evaluated(checker, wider) == 3  # the layer, its activation, and the layer behind
@@ -64,7 +64,7 @@ def test_an_edit_evaluates_what_it_changes(checker: Checker, document: Document)
     assert evaluated(checker, document) == 0  # undone
 
 
-def test_a_wire_and_a_node_cost_little(checker: Checker, document: Document) -> None:
+def test_adding_a_node_and_a_wire_is_fast(checker: Checker, document: Document) -> None:
     more = edits.add(document, "extra", Node("nn.Tanh"))
     assert evaluated(checker, more) == 0
     more = edits.connect(more, wire("relu5.output -> extra.input"))
@@ -85,8 +85,8 @@ def test_a_check_after_an_edit_takes_milliseconds(checker: Checker, document: Do
 def test_memory_is_bounded() -> None:
     evaluator = NodeEvaluator(cache_size=10)
     relu = catalogue()["nn.ReLU"]
-    for place in range(50):
-        evaluator.evaluate(relu, {"place": place}, {})
+    for index in range(50):
+        evaluator.evaluate(relu, {"index": index}, {})
     assert len(evaluator) == 10
 
 
@@ -100,12 +100,12 @@ def test_equal_numbers_of_different_types_are_not_confused() -> None:
     assert evaluator.evaluations == 2
 
 
-def test_one_checker_serves_all() -> None:
+def test_deep_graph_has_no_problems() -> None:
     assert check_module(deep(50), catalogue()).problems == ()
 
 
-def test_thousands_of_loose_nodes_are_no_burden() -> None:
-    loose = Document(nodes={f"n{place}": Node("nn.Linear") for place in range(SIZE)})
+def test_thousands_of_unconnected_nodes_are_checked_fast() -> None:
+    loose = Document(nodes={f"n{index}": Node("nn.Linear") for index in range(SIZE)})
     began = time.process_time()
     report = Checker().check(loose, catalogue())
     assert time.process_time() - began < 2

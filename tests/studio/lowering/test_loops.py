@@ -1,4 +1,4 @@
-"""Loops of wires in every place of a graph: every walk over it ends, and the loop is what is reported."""
+"""Cycles anywhere in a graph: each traversal ends, and the cycle is reported."""
 
 from __future__ import annotations
 
@@ -48,13 +48,13 @@ def muted(base: Document) -> Document:
 
 def ring(count: int, key: str = "nn.Dropout") -> Document:
     """Nodes that feed each other in a circle, and a Linear that one of them feeds."""
-    nodes = {f"n{place}": Node(key) for place in range(count)}
-    wires = [f"n{place}.output -> n{(place + 1) % count}.input" for place in range(count)]
+    nodes = {f"n{index}": Node(key) for index in range(count)}
+    wires = [f"n{index}.output -> n{(index + 1) % count}.input" for index in range(count)]
     return document({**nodes, "linear": Node("nn.Linear", {"out_features": 3})}, [*wires, "n0.output -> linear.input"])
 
 
 @pytest.mark.parametrize("template", [each.key for each in templates()])
-def test_a_loop_anywhere_in_a_template_is_reported(template: str) -> None:
+def test_cycle_anywhere_in_a_template_is_reported(template: str) -> None:
     base = next(each.document for each in templates() if each.key == template)
     for broken in looped(base):
         assert "cycle" in codes(broken)
@@ -63,13 +63,13 @@ def test_a_loop_anywhere_in_a_template_is_reported(template: str) -> None:
 
 
 @pytest.mark.parametrize("key", [each.key for each in PASSING])
-def test_two_nodes_of_a_type_that_feed_each_other_are_reported(key: str) -> None:
+def test_cycle_of_two_nodes_of_one_type_is_reported(key: str) -> None:
     kind = catalogue()[key]
     input_port, output_port = str(bypass_input(kind, kind.outputs[0].name)), kind.outputs[0]
     behind = [(each, port) for each in BEHIND for port in each.inputs if port.type is output_port.type]
-    nodes = {"a": Node(key), "b": Node(key), **{f"n{place}": Node(each.key) for place, (each, _) in enumerate(behind)}}
+    nodes = {"a": Node(key), "b": Node(key), **{f"n{index}": Node(each.key) for index, (each, _) in enumerate(behind)}}
     wires = [f"a.{output_port.name} -> b.{input_port}", f"b.{output_port.name} -> a.{input_port}"]
-    wires += [f"a.{output_port.name} -> n{place}.{port.name}" for place, (_, port) in enumerate(behind)]
+    wires += [f"a.{output_port.name} -> n{index}.{port.name}" for index, (_, port) in enumerate(behind)]
     broken = document({**mlp().nodes, **nodes}, wires)
     broken = replace(broken, wires=tuple(sorted({*broken.wires, *mlp().wires})))
     assert "cycle" in codes(broken)
@@ -80,7 +80,7 @@ def test_two_nodes_of_a_type_that_feed_each_other_are_reported(key: str) -> None
 
 
 @pytest.mark.parametrize("make", [ring, lambda count: muted(ring(count))], ids=["ring", "muted"])
-def test_a_large_loop_is_as_fast_as_other_graphs(make: Callable[[int], Document]) -> None:
+def test_large_cycle_is_checked_fast(make: Callable[[int], Document]) -> None:
     broken = make(LARGE)
     began = time.process_time()
     report = Checker().check(broken, catalogue())

@@ -102,7 +102,7 @@ def test_absurd_sizes_are_checked_without_memory(params: dict[str, Any]) -> None
     assert report.nodes["hidden"].arguments is not None
 
 
-def test_what_a_run_cannot_hold_is_blamed_on_its_node(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_out_of_memory_names_the_node(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("psutil.virtual_memory", lambda: SimpleNamespace(total=2**34, available=2**33))
     document = digits(
         {
@@ -117,7 +117,7 @@ def test_what_a_run_cannot_hold_is_blamed_on_its_node(monkeypatch: pytest.Monkey
     assert [(problem.code, problem.node) for problem in caught.value.problems] == [("too-large", "hidden")]
 
 
-def test_settings_do_not_matter_for_the_source() -> None:
+def test_other_settings_do_not_change_the_source() -> None:
     base = mlp()
     other = Document(nodes=base.nodes, wires=base.wires, training=TrainingSettings(epochs=1, seed=9))
     assert lower(check(other, catalogue())).source == lower(check(base, catalogue())).source

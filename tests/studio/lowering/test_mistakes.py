@@ -36,7 +36,7 @@ MISTAKES: dict[str, Document] = {
 
 
 @pytest.mark.parametrize("code", MISTAKES)
-def test_each_mistake_is_found_alone_and_its_fix_leaves_none(code: str) -> None:
+def test_each_mistake_is_reported_once_and_its_fix_leaves_none(code: str) -> None:
     problem = only(MISTAKES[code])
     assert problem.code == code
     assert report(fixed(MISTAKES[code], problem)).problems == ()
@@ -60,7 +60,7 @@ def test_a_depthwise_and_a_pointwise_convolution_need_no_activation_between() ->
     assert codes(pair(1)) == ["no-activation"]
 
 
-def test_the_evidence_is_in_the_message() -> None:
+def test_message_contains_the_values() -> None:
     assert only(MISTAKES["too-many-classes"]).message == (
         "The data has 10 classes but logits outputs scores for 12; the additional ones are never a target. "
         "Set out_features of logits to 10."
@@ -76,17 +76,17 @@ def test_the_usual_rate_of_an_optimizer_is_accepted() -> None:
     assert "learning-rate-high" in codes(changed(mlp(), "adam", type="optim.Adadelta", params={"lr": 5.0}))
 
 
-def test_sigmoid_before_a_loss_that_contains_it() -> None:
+def test_sigmoid_before_a_loss_with_sigmoid() -> None:
     document = digits({**FLATTEN, "score": Node("nn.Linear", {"out_features": 1}), "sigmoid": "nn.Sigmoid"})
     document = changed(document, "cross_entropy", type="nn.BCEWithLogitsLoss")
     assert "squashed-scores" in codes(document)
 
 
-def test_a_muted_activation_does_not_count() -> None:
+def test_muted_activation_is_ignored() -> None:
     assert codes(changed(mlp(), "relu", muted=True)) == ["no-activation"]
     assert report(changed(MISTAKES["squashed-scores"], "softmax", muted=True)).problems == ()
 
 
-def test_two_classes_may_stay_on_different_losses() -> None:
+def test_class_count_is_not_checked_without_a_classification_loss() -> None:
     regression = edits.remove(mlp(), ["cross_entropy"])
     assert "too-many-classes" not in codes(regression)

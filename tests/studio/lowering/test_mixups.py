@@ -196,7 +196,7 @@ TABLES = {
 
 
 @pytest.mark.parametrize("name", [*GRAPHS, *TABLES])
-def test_the_cause_is_named_and_its_fix_is_right(name: str, tmp_path: Path) -> None:
+def test_problem_is_at_the_cause_and_its_fix_works(name: str, tmp_path: Path) -> None:
     if name in GRAPHS:
         made, code, node, remedy = GRAPHS[name]
         wrong = made()

@@ -87,7 +87,7 @@ def outcome(node_type: NodeType, parameter: Parameter, value: Any, files: Path) 
 
 
 @pytest.mark.timeout(36_000)
-def test_what_the_check_accepts_takes_two_steps_or_names_the_parameter(files: Path) -> None:
+def test_accepted_documents_train_or_name_the_parameter(files: Path) -> None:
     every = list(mutations())
     chosen = random.Random(0).sample(every, min(COUNT, len(every)))
     found: dict[str, int] = {}
@@ -123,7 +123,7 @@ def test_the_problem_names_the_parameter(key: str, param: str, value: Any, said:
     assert said in problem.message and param in problem.message
 
 
-def test_a_network_larger_than_the_memory_is_refused() -> None:
+def test_network_larger_than_memory_is_an_error() -> None:
     linear = catalogue()["nn.Linear"]
     parameter = linear.param("out_features")
     assert parameter is not None
@@ -134,7 +134,7 @@ def test_a_network_larger_than_the_memory_is_refused() -> None:
     assert problem.message.endswith("of memory. Reduce out_features.")
 
 
-def test_data_larger_than_the_memory_are_refused() -> None:
+def test_data_larger_than_memory_is_an_error() -> None:
     source = Node("data.Sequences", {"samples": 2**31 - 1, "length": 2**20})
     problem = coded(document({"data": source}), "bad-data")
     assert "Sequences: needs " in problem.message

@@ -8,7 +8,7 @@ from studio.document.model import Node
 from tests.studio.lowering.graphs import changed, coded, digits, document, fixed, mlp, only, report
 
 
-def test_a_missing_parameter_says_how_to_give_it() -> None:
+def test_missing_parameter_names_the_next_step() -> None:
     problem = only(changed(mlp(), "logits", params={}))
     assert problem.message == (
         "logits needs out_features: size of the last dimension of the output (≥ 1). Set it in the inspector."
@@ -21,7 +21,7 @@ def test_a_missing_folder_is_one_problem_and_names_the_option() -> None:
     assert only(folder).option == "digits.folder=PATH"
 
 
-def test_a_folder_that_is_not_there_is_named() -> None:
+def test_missing_folder_path_is_named() -> None:
     folder = changed(mlp(), "digits", type="data.IDX", params={"folder": "nowhere/at all"})
     problem = only(folder)
     assert (problem.code, problem.node) == ("bad-data", "digits")
@@ -66,11 +66,11 @@ def test_a_default_can_be_restored() -> None:
     assert report(fixed(broken, only(broken))).problems == ()
 
 
-def test_long_values_are_cut() -> None:
+def test_long_values_are_shortened() -> None:
     assert len(only(changed(mlp(), "adam", params={"lr": "x" * 50_000})).message) < 300
 
 
-def test_arguments_that_the_layer_itself_refuses() -> None:
+def test_arguments_rejected_by_the_layer() -> None:
     conv = Node("nn.Conv2d", {"out_channels": 8, "kernel_size": 3, "groups": 3})
     broken = digits({"conv": conv, "flatten": "nn.Flatten", "logits": Node("nn.Linear", {"out_features": 10})})
     problem = coded(broken, "bad-arguments")
@@ -78,18 +78,18 @@ def test_arguments_that_the_layer_itself_refuses() -> None:
     assert problem.message.startswith("conv cannot be created: ")
 
 
-def test_one_value_may_stand_for_several() -> None:
+def test_one_value_for_several_dimensions() -> None:
     conv = Node("nn.Conv2d", {"out_channels": 8, "kernel_size": [3, 1], "stride": 2})
     sound = digits({"conv": conv, "flatten": "nn.Flatten", "logits": Node("nn.Linear", {"out_features": 10})})
     assert report(sound).nodes["conv"].summary == "1 → 8 · 3×1 · stride 2"
 
 
-def test_numbers_that_are_no_sizes_are_listed() -> None:
+def test_invalid_sizes_are_listed() -> None:
     info = report(document({"adam": Node("optim.Adam", {"betas": [0.8, 0.99]})})).nodes["adam"]
     assert info.summary == "lr = 0.001 · betas 0.8, 0.99"
 
 
-def test_a_node_alone_shows_its_arguments() -> None:
+def test_unconnected_node_shows_its_arguments() -> None:
     info = report(document({"conv": Node("nn.Conv2d", {"out_channels": 8, "kernel_size": 3})})).nodes["conv"]
     assert info.arguments["stride"] == 1
     assert "in_channels" not in info.arguments

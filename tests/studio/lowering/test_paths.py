@@ -16,20 +16,20 @@ def folder_of(path: str, base: Path | None) -> str:
     return str(resolve_paths(catalogue()["data.IDX"], {"folder": path, "validation": 0.1}, base)["folder"])
 
 
-def test_a_relative_path_begins_beside_the_project(tmp_path: Path) -> None:
+def test_relative_paths_start_at_the_project_folder(tmp_path: Path) -> None:
     assert folder_of("data", tmp_path) == str(tmp_path / "data")
     assert folder_of("../data", tmp_path / "work") == str(tmp_path / "data")
     assert folder_of(str(tmp_path / "data"), tmp_path / "work") == str(tmp_path / "data")
     assert folder_of("data", None) == "data"
 
 
-def test_a_message_tells_the_path_that_was_looked_for(tmp_path: Path) -> None:
+def test_message_names_the_resolved_path(tmp_path: Path) -> None:
     document = Document({"idx": Node("data.IDX", {"folder": "../../gone"})})
     [problem] = [each for each in check(document, catalogue(), tmp_path / "a" / "b").problems if "gone" in each.message]
     assert f"{tmp_path / 'gone'}: folder not found" in problem.message
 
 
-def test_behind_a_symbolic_link_the_system_finds_the_way(tmp_path: Path) -> None:
+def test_paths_through_symbolic_links(tmp_path: Path) -> None:
     """There `link/../data` is not `data` beside the link."""
     (tmp_path / "far" / "away").mkdir(parents=True)
     try:
@@ -41,6 +41,6 @@ def test_behind_a_symbolic_link_the_system_finds_the_way(tmp_path: Path) -> None
 
 
 @pytest.mark.parametrize("path", ["../\0", "../" * 3000, "../~nobody/x", "..", "con/../nul"])
-def test_a_path_that_is_none_is_a_problem_and_no_crash(tmp_path: Path, path: str) -> None:
+def test_invalid_path_is_a_problem(tmp_path: Path, path: str) -> None:
     document = Document({"idx": Node("data.IDX", {"folder": path})})
     assert check(document, catalogue(), tmp_path).errors

@@ -21,7 +21,7 @@ def program() -> Program:
     return lower(check(mlp(), catalogue()), name="digits")
 
 
-def test_the_class_that_is_shown_trains() -> None:
+def test_shown_source_is_the_class_that_trains() -> None:
     task = program().build("cpu", seed=3)
     steps = [event for event in fit.fit(task, steps=3) if isinstance(event, fit.Step)]
     assert len(steps) == 3
@@ -43,7 +43,7 @@ def owners(made: Program) -> list[tuple[str, str]]:
     return [(text[line - 1], node) for line, node in sorted(made.lines.items())]
 
 
-def test_settings_of_a_step_are_the_tasks() -> None:
+def test_step_settings_are_task_attributes() -> None:
     document = replace(
         mlp(), training=TrainingSettings(accumulate=2, clip_norm=0.5, mixed_precision="bfloat16", patience=3)
     )
@@ -58,7 +58,7 @@ def test_settings_of_a_step_are_the_tasks() -> None:
     assert owners(made) == owners(program())
 
 
-def test_ops_know_their_node() -> None:
+def test_ops_are_mapped_to_nodes() -> None:
     made = program()
     task = made.build()
     task.setup()
@@ -68,7 +68,7 @@ def test_ops_know_their_node() -> None:
     assert list(dict.fromkeys(found)) == ["flatten", "hidden", "relu", "logits"]
 
 
-def test_an_exception_is_blamed_on_its_node_and_shows_its_line() -> None:
+def test_exception_names_its_node_and_line() -> None:
     made = program()
     task = made.build()
     task.setup()
@@ -79,7 +79,7 @@ def test_an_exception_is_blamed_on_its_node_and_shows_its_line() -> None:
     assert made.node_of(ValueError("from elsewhere")) is None
 
 
-def test_frozen_layers_stay_as_they_are() -> None:
+def test_frozen_layers_do_not_change() -> None:
     made = lower(check(changed(mlp(), "hidden", frozen=True), catalogue()))
     task = made.build()
     task.setup()
@@ -90,7 +90,7 @@ def test_frozen_layers_stay_as_they_are() -> None:
     assert (before["logits.weight"] != after["logits.weight"]).any()
 
 
-def test_lines_for_tracebacks_go_with_the_program() -> None:
+def test_traceback_lines_are_removed_with_the_program() -> None:
     made = program()
     filename = made.filename
     assert filename in linecache.cache

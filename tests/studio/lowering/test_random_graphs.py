@@ -37,7 +37,7 @@ SIZES: dict[str, Any] = {
 def wild(draw: st.DrawFn) -> Document:
     """Known types with any parameters, and wires between any of their ports."""
     keys = draw(st.lists(st.sampled_from([*KEYS, "gone.Layer"]), max_size=12))
-    names = [f"n{place}" for place in range(len(keys))]
+    names = [f"n{index}" for index in range(len(keys))]
     nodes: dict[str, Node] = {}
     for name, key in zip(names, keys, strict=True):
         known = catalogue().get(key)
@@ -61,9 +61,9 @@ def networks(draw: st.DrawFn) -> Document:
     nodes: dict[str, str | Node] = {}
     wires: list[str] = []
     free = ["first.output"]
-    for place in range(draw(st.integers(0, 8))):
+    for index in range(draw(st.integers(0, 8))):
         node_type: NodeType = draw(st.sampled_from(LAYERS))
-        name = f"n{place}"
+        name = f"n{index}"
         params = {each.name: SIZES[each.name] for each in node_type.params if each.name in SIZES}
         muted, frozen = draw(st.booleans()) and draw(st.booleans()), draw(st.booleans())
         nodes[name] = Node(node_type.key, params, muted=muted, frozen=frozen)
@@ -78,7 +78,7 @@ def networks(draw: st.DrawFn) -> Document:
 
 
 @given(st.one_of(documents(), wild()))
-def test_a_check_never_fails(document: Document) -> None:
+def test_check_never_raises(document: Document) -> None:
     report = check(document, catalogue())
     assert report.problems  # none of these can be run
     assert set(report.nodes) <= set(document.nodes)
@@ -88,7 +88,7 @@ def test_a_check_never_fails(document: Document) -> None:
 
 
 @given(wild())
-def test_every_fix_is_an_edit_that_can_be_made(document: Document) -> None:
+def test_each_fix_can_be_applied(document: Document) -> None:
     for problem in check(document, catalogue()).problems:
         if problem.fix is not None:
             after = problem.fix.edit(document)
@@ -98,7 +98,7 @@ def test_every_fix_is_an_edit_that_can_be_made(document: Document) -> None:
 
 @settings(max_examples=60)
 @given(networks())
-def test_what_has_no_errors_trains(document: Document) -> None:
+def test_documents_without_errors_train(document: Document) -> None:
     report = check(document, catalogue())
     try:
         program = lower(check(document, catalogue()))
@@ -134,7 +134,7 @@ def test_a_check_after_an_edit_equals_a_check_from_scratch(document: Document, d
 
 
 @given(wild(), st.data())
-def test_what_is_not_refused_can_be_followed(document: Document, data: st.DataObject) -> None:
+def test_accepted_wires_can_be_added(document: Document, data: st.DataObject) -> None:
     """A wire that may be drawn has equal types at both ends and closes no loop."""
     document = Document(nodes=document.nodes)
     for _ in range(8 if document.nodes else 0):

@@ -43,7 +43,7 @@ def trained(document: Document, *, compile: bool = False) -> tuple[list[float], 
     return losses, {name: value.numpy() for name, value in task.model.state_dict().items()}
 
 
-def test_a_run_of_layers_is_one_block() -> None:
+def test_consecutive_layers_form_one_block() -> None:
     source = lower(check(network(*BLOCK), catalogue())).source
     assert "tanh = checkpoint.checkpoint(self.a_block, flatten)" in source
     assert "def a_block(self, flatten):" in source
@@ -56,7 +56,7 @@ def test_a_run_of_layers_is_one_block() -> None:
 
 
 @pytest.mark.parametrize("compile", [False, True])
-def test_numbers_are_the_same(compile: bool) -> None:
+def test_checkpointing_keeps_results(compile: bool) -> None:
     """Dropout draws what it drew, and batch norm counts a batch once."""
     losses, weights = trained(network(), compile=compile)
     again, others = trained(network(*BLOCK), compile=compile)
@@ -66,7 +66,7 @@ def test_numbers_are_the_same(compile: bool) -> None:
     assert weights["norm.num_batches_tracked"] == others["norm.num_batches_tracked"] == 12
 
 
-def test_eager_numbers_are_the_same_bits() -> None:
+def test_eager_results_are_bit_identical() -> None:
     losses, weights = trained(network())
     again, others = trained(network(*BLOCK))
     assert again == losses
@@ -74,7 +74,7 @@ def test_eager_numbers_are_the_same_bits() -> None:
         np.testing.assert_array_equal(others[name], value, err_msg=name)
 
 
-def test_less_memory_is_held_between_forward_and_backward() -> None:
+def test_checkpointing_reduces_memory() -> None:
     def held(document: Document) -> int:
         task = lower(check(edits.set_param(document, "batches", "batch_size", 512), catalogue())).build()
         batch = next(iter(task.setup().train))
@@ -89,7 +89,7 @@ def test_less_memory_is_held_between_forward_and_backward() -> None:
     assert held(network(*BLOCK)) < 0.5 * held(network())
 
 
-def test_a_branch_leaves_a_block_in_its_midst() -> None:
+def test_block_with_an_intermediate_output() -> None:
     layers: dict[str, str | Node] = {
         "flatten": "nn.Flatten",
         "a": Node("nn.Linear", {"out_features": 10}),
@@ -112,7 +112,7 @@ def test_files_keep_the_flag() -> None:
     assert codes(document) == []
 
 
-def test_names_that_a_block_would_take() -> None:
+def test_block_names_are_unique() -> None:
     document = edits.rename(network("a"), "gelu", "a_block")
     assert "self.a_block_, flatten" in lower(check(document, catalogue())).source
     assert len(trained(document)[0]) == 12

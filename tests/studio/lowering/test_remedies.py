@@ -46,7 +46,7 @@ def problems(*offers: Fix) -> list[Problem]:
     ],
     ids=lambda fix: fix.title,
 )
-def test_of_two_fixes_that_contradict_each_other_the_first_is_offered(one: Fix, other: Fix) -> None:
+def test_first_of_two_conflicting_fixes_is_offered(one: Fix, other: Fix) -> None:
     document = graph()
     if one.title == "Set out_features to 10":
         document = edits.set_param(document, "logits", "out_features", 5)
@@ -73,11 +73,11 @@ def test_of_two_fixes_that_contradict_each_other_the_first_is_offered(one: Fix, 
     ],
     ids=lambda fix: fix.title,
 )
-def test_fixes_that_agree_stand_beside_each_other(one: Fix, other: Fix) -> None:
+def test_compatible_fixes_are_all_offered(one: Fix, other: Fix) -> None:
     assert [problem.fix for problem in deduplicate_problems(problems(one, other), graph())] == [one, other]
 
 
-def test_a_node_is_not_to_be_wired_and_removed_at_once() -> None:
+def test_connecting_and_removing_a_node_conflict() -> None:
     layers = {"flatten": "nn.Flatten", "logits": Node("nn.Linear", {"out_features": 10}), "drop": "nn.Dropout"}
     document = without(digits(layers), "logits.output -> drop.input")
     wired, removed = coded(document, "missing-wire"), coded(document, "dropout-on-scores")
@@ -88,7 +88,7 @@ def test_a_node_is_not_to_be_wired_and_removed_at_once() -> None:
     assert after.fix is not None and after.fix.title == "Remove drop"
 
 
-def test_how_many_fixes_a_check_tries_depends_on_the_size_of_the_document() -> None:
+def test_number_of_tried_fixes_depends_on_document_size() -> None:
     tried: list[str] = []
 
     def counting(name: str) -> Callable[[Document], Document]:
@@ -122,7 +122,7 @@ def dead_ends(count: int) -> Document:
     )
 
 
-def test_equal_warnings_are_shown_once() -> None:
+def test_equal_warnings_are_merged() -> None:
     found = report(dead_ends(12)).problems
     assert len(found) == 12
     [one] = grouped(found, ())
@@ -135,7 +135,7 @@ def test_equal_warnings_are_shown_once() -> None:
     assert grouped(two, ()) == list(two)
 
 
-def test_a_fix_of_several_problems_mends_them_all() -> None:
+def test_merged_fix_applies_all_fixes() -> None:
     chain = {"flatten": "nn.Flatten", **{f"layer_{n}": Node("nn.Linear", {"out_features": 10}) for n in range(5)}}
     document = digits(chain)
     [one] = grouped(report(document).problems, document.nodes)
@@ -143,7 +143,7 @@ def test_a_fix_of_several_problems_mends_them_all() -> None:
     assert report(one.fix.edit(document)).problems == ()
 
 
-def test_problems_with_different_figures_or_severities_are_separate() -> None:
+def test_problems_with_different_values_or_severities_are_separate() -> None:
     made = [Problem("warning", "odd", f"{name} has {len(name)}.", node=name) for name in ("a", "bb", "ccc")]
     assert grouped(made, ()) == made
     mixed = [Problem("error" if name == "b" else "warning", "odd", f"{name} is odd.", node=name) for name in "abc"]

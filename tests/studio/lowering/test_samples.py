@@ -24,7 +24,7 @@ def between(**nodes: Node) -> Document:
     return Document(nodes=whole.nodes, wires=tuple(wire for wire in whole.wires if wire != direct))
 
 
-def test_a_transform_says_how_it_is_applied() -> None:
+def test_transform_parameter_on_selects_inputs_or_targets() -> None:
     kind = catalogue()["transforms.Normalize"]
     assert [param.name for param in kind.params] == ["mean", "std", "on"]
     document = between(targets=Node("transforms.MinMaxScale", {"high": 9.0, "on": "targets"}))
@@ -34,14 +34,14 @@ def test_a_transform_says_how_it_is_applied() -> None:
     assert "again = scale.map(transforms.Normalize(std=2.0), on='inputs')" in text
 
 
-def test_what_becomes_of_targets() -> None:
+def test_transforms_of_targets() -> None:
     kind, arguments = catalogue()["transforms.MinMaxScale"], {"low": 0.0, "high": 9.0, "on": "targets"}
     before = SampleSpec(Spec((1, 8, 8), dtypes.uint8), Spec((), dtypes.int64), 10)
     outcome = NodeEvaluator().evaluate(kind, arguments, {"samples": before})
     assert outcome.outputs == {"samples": SampleSpec(before.input, Spec((), dtypes.float32), None)}
 
 
-def test_divisions_train() -> None:
+def test_split_nodes_train() -> None:
     document = between(parts=Node("data.KFold", {"folds": 4, "fold": 1}))
     assert catalogue()["data.KFold"].role is Role.DIVISION
     assert check(document, catalogue()).errors == ()
@@ -52,7 +52,7 @@ def test_divisions_train() -> None:
     assert (started.train_samples, started.validation_samples) == (1348, 449)
 
 
-def test_sizes_that_differ_stop_at_the_loader() -> None:
+def test_varying_sizes_are_reported_at_the_loader() -> None:
     samples = SampleSpec(Spec((3, Dim("H"), Dim("W")), dtypes.uint8), Spec((), dtypes.int64), 2)
     arguments = {param.name: param.default for param in catalogue()["data.Batches"].params}
     outcome = NodeEvaluator().evaluate(catalogue()["data.Batches"], arguments, {"samples": samples})

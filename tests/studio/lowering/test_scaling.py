@@ -43,7 +43,7 @@ def test_digits_from_0_to_16_are_normalized_and_learned() -> None:
     assert last.val_loss is not None and last.val_loss < 0.5, "To float would leave 2.1"
 
 
-def test_pictures_with_all_shades_become_floats(tmp_path: Path) -> None:
+def test_images_with_full_range_are_converted_to_float(tmp_path: Path) -> None:
     path = tmp_path / "pictures.npz"
     inputs = np.random.default_rng(0).integers(0, 256, (40, 4, 4), dtype=np.uint8)
     np.savez(path, inputs=inputs, targets=np.arange(40) % 10)
@@ -54,5 +54,5 @@ def test_pictures_with_all_shades_become_floats(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("high", "dtype", "suits"), [(255, uint8, True), (1, uint8, False), (1, float64, True), (5000, float64, False)]
 )
-def test_to_float_suits_numbers_that_end_near_1(high: float, dtype: object, suits: bool) -> None:
+def test_to_float_is_suggested_if_results_are_near_1(high: float, dtype: object, suits: bool) -> None:
     assert InputScale(1, 0.0, high, {}).suits_to_float(dtype) is suits

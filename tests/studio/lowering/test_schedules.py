@@ -40,7 +40,7 @@ def text(document: Document) -> str:
     return lower(check(document, catalogue())).source
 
 
-def test_a_schedule_is_written_behind_its_optimizer() -> None:
+def test_schedules_follow_their_optimizer_in_the_source() -> None:
     source = text(network(decay=("StepLR", {"step_size": 2}, "adam")))
     assert "self.decay = lr_scheduler.StepLR(self.adam, step_size=2)" in source
     assert source.index("self.adam =") < source.index("self.decay =")
@@ -55,7 +55,7 @@ def test_per_step_is_a_setting_of_the_task() -> None:
     assert found == pytest.approx([0.001 * 0.99**step for step in range(2 * STEPS)])
 
 
-def test_a_cosine_ends_with_the_training() -> None:
+def test_cosine_length_is_the_training_length() -> None:
     per_epoch = network(epochs=7, cosine=("CosineAnnealingLR", {}, "adam"))
     assert "T_max=7" in text(per_epoch)
     per_step = network(epochs=3, cosine=("CosineAnnealingLR", {"per": "step"}, "adam"))
@@ -76,7 +76,7 @@ def test_values_inferred_from_training_follow_the_data() -> None:
     assert f"T_max={3 * 12}" in text(divided)  # 1,198 of 1,797 samples
 
 
-def test_schedules_in_a_row_follow_each_other() -> None:
+def test_chained_schedules_run_one_after_another() -> None:
     document = network(
         epochs=8,
         warm_up=("LinearLR", {"start_factor": 0.1, "total_iters": 3}, "adam"),
@@ -93,7 +93,7 @@ def _half_cosine(share: float) -> float:
     return (1 + math.cos(math.pi * share)) / 2
 
 
-def test_schedules_side_by_side_act_at_once() -> None:
+def test_parallel_schedules_run_together() -> None:
     document = network(
         epochs=4,
         decay=("ExponentialLR", {"gamma": 0.5}, "adam"),
@@ -102,7 +102,7 @@ def test_schedules_side_by_side_act_at_once() -> None:
     assert rates(document)[::STEPS] == pytest.approx([0.0001, 0.00005, 0.00025, 0.000125])
 
 
-def test_the_rate_that_a_training_tells_is_one_that_changes() -> None:
+def test_reported_learning_rate_is_a_scheduled_one() -> None:
     document = network(epochs=2, decay=("ExponentialLR", {"gamma": 0.5}, "adam"))
     document = edits.add(document, "sgd", Node("optim.SGD", {"lr": 0.7}))
     document = edits.connect(document, wire("cross_entropy.loss -> sgd.loss"))
@@ -131,7 +131,7 @@ SOUND = [
 
 
 @pytest.mark.parametrize("nodes", SOUND, ids=lambda nodes: " ".join(kind for kind, _, _ in nodes.values()))
-def test_what_is_planned_is_what_trains(nodes: dict[str, tuple[str, dict[str, Any], str]]) -> None:
+def test_planned_rates_equal_training_rates(nodes: dict[str, tuple[str, dict[str, Any], str]]) -> None:
     document = network(epochs=4, **nodes)
     plan = report(document).learning_rate_plans["adam"]
     assert plan.nodes == {"adam", *nodes}
@@ -152,11 +152,11 @@ def test_a_plateau_acts_on_the_validation_loss() -> None:
     assert task.optimizers["adam"].param_groups[0]["lr"] == pytest.approx(0.001 * 0.1**2)
 
 
-def test_without_schedules_nothing_is_planned_and_nothing_counted() -> None:
+def test_no_plan_without_schedules() -> None:
     assert report(network()).learning_rate_plans == {}
 
 
-def test_a_schedule_behind_nothing_is_left_out() -> None:
+def test_unconnected_schedule_is_not_generated() -> None:
     document = network(decay=("StepLR", {"step_size": 2}, "adam"))
     loose = replace(document, wires=tuple(each for each in document.wires if each.target.node != "decay"))
     assert codes(loose) == ["not-wired"]
@@ -169,7 +169,7 @@ def test_a_muted_schedule_is_passed_through() -> None:
     assert "self.cosine = lr_scheduler.CosineAnnealingLR(self.adam, T_max=6)" in text(muted)
 
 
-def test_a_training_is_taken_up_in_the_midst_of_its_plan() -> None:
+def test_resumed_training_continues_its_schedule() -> None:
     nodes = {"a": ("LinearLR", {"per": "step", "total_iters": 30}, "adam")}
     nodes["b"] = ("CosineAnnealingLR", {"per": "step"}, "a")
     program = lower(check(network(epochs=2, **nodes), catalogue()))
@@ -187,7 +187,7 @@ def test_a_training_is_taken_up_in_the_midst_of_its_plan() -> None:
 # -- what cannot be ---------------------------------------------------------------------------
 
 
-def test_two_that_follow_one() -> None:
+def test_two_schedules_after_one() -> None:
     document = network(
         a=("LinearLR", {}, "adam"), b=("CosineAnnealingLR", {}, "a"), c=("StepLR", {"step_size": 1}, "a")
     )
@@ -196,28 +196,28 @@ def test_two_that_follow_one() -> None:
     assert "two-followers" not in codes(fixed(document, problem))
 
 
-def test_one_for_the_whole_training_follows_nothing() -> None:
+def test_whole_training_schedules_cannot_follow_others() -> None:
     document = network(a=("LinearLR", {}, "adam"), b=("ReduceLROnPlateau", {}, "a"))
     problem = only(document)
     assert problem.code == "schedule-alone" and problem.node == "b"
     assert codes(fixed(document, problem)) == []
 
 
-def test_both_must_count_the_same() -> None:
+def test_chained_schedules_need_one_unit() -> None:
     document = network(a=("LinearLR", {}, "adam"), b=("CosineAnnealingLR", {"per": "step"}, "a"))
     problem = only(document)
     assert problem.code == "mixed-counting"
     assert codes(fixed(document, problem)) == []
 
 
-def test_cycles_count_steps_whatever_is_before_them() -> None:
+def test_cyclic_schedules_count_steps() -> None:
     document = network(a=("LinearLR", {}, "adam"), b=("CyclicLR", {"base_lr": 0.001, "max_lr": 0.01}, "a"))
     mended = fixed(document, coded(document, "mixed-counting"))
     assert mended.nodes["a"].params["per"] == "step"
     assert codes(mended) == []
 
 
-def test_the_start_of_the_next_schedule_is_unknown() -> None:
+def test_next_schedule_with_unknown_start() -> None:
     document = network(a=("ExponentialLR", {"gamma": 0.9}, "adam"), b=("CosineAnnealingLR", {}, "a"))
     problem = only(document)
     assert problem.node == "a" and "lasts" in problem.message
@@ -226,33 +226,33 @@ def test_the_start_of_the_next_schedule_is_unknown() -> None:
     assert codes(mended) == []
 
 
-def test_one_that_never_begins() -> None:
+def test_schedule_after_the_end_of_training() -> None:
     document = network(a=("LinearLR", {"total_iters": 6}, "adam"), b=("StepLR", {"step_size": 1}, "a"))
     problem = only(document)
     assert (problem.code, problem.severity, problem.node) == ("schedule-late", "warning", "a")
 
 
-def test_one_that_overrules_another() -> None:
+def test_overriding_parallel_schedules() -> None:
     document = network(a=("OneCycleLR", {"max_lr": 0.01}, "adam"), b=("StepLR", {"step_size": 1}, "adam"))
     problem = only(document)
     assert problem.code == "schedules-overrule" and problem.node == "b"
 
 
-def test_a_cosine_that_rises_again() -> None:
+def test_cosine_shorter_than_training() -> None:
     document = network(cosine=("CosineAnnealingLR", {"T_max": 3}, "adam"))
     problem = only(document)
     assert (problem.code, problem.severity) == ("schedule-rises", "warning")
     assert "T_max=6" in text(fixed(document, problem))
 
 
-def test_one_cycle_that_is_too_short() -> None:
+def test_one_cycle_shorter_than_training() -> None:
     document = network(cycle=("OneCycleLR", {"max_lr": 0.01, "total_steps": 20}, "adam"))
     problem = only(document)
     assert (problem.code, problem.severity) == ("schedule-short", "error")
     assert f"total_steps={6 * STEPS}" in text(fixed(document, problem))
 
 
-def test_momentum_that_an_optimizer_has_not() -> None:
+def test_momentum_cycle_without_momentum() -> None:
     document = changed(network(cycle=("OneCycleLR", {"max_lr": 0.01}, "adam")), "adam", type="optim.Adagrad")
     problem = only(document)
     assert problem.code == "bad-arguments" and "momentum" in problem.message
@@ -265,6 +265,6 @@ def test_a_schedule_takes_an_optimizer() -> None:
     assert "stray-wire" in codes(wrong)
 
 
-def test_names_that_the_task_has() -> None:
+def test_schedule_names_of_the_task_are_reserved() -> None:
     document = network(sums=("StepLR", {"step_size": 2}, "adam"))
     assert codes(document) == ["reserved-name"]

@@ -24,12 +24,12 @@ def test_wires_carry_shapes_with_a_symbolic_batch() -> None:
     assert found[wire("cross_entropy.loss -> adam.loss")] == "scalar float32"
 
 
-def test_nodes_have_figures() -> None:
+def test_nodes_have_statistics() -> None:
     found = report(digits(CONVOLUTIONS))
     conv2 = found.nodes["conv2"]
     assert (conv2.arguments["in_channels"], conv2.inferred) == (4, {"in_channels"})
     assert conv2.parameters == 4 * 8 * 9 + 8
-    assert conv2.macs == 4 * 8 * 9  # one place of a 3×3 input
+    assert conv2.macs == 4 * 8 * 9  # one position of a 3×3 input
     assert conv2.summary == "4 → 8 · 3×3"
     assert found.parameters == sum(info.parameters for info in found.nodes.values()) == (9 + 1) * 4 + 296 + 90
     assert found.nodes["flatten"].summary == "8×1×1 → 8"
@@ -38,7 +38,7 @@ def test_nodes_have_figures() -> None:
     assert found.nodes["adam"].summary == "lr = 0.001"
 
 
-def test_a_size_set_by_hand_that_is_wrong_names_the_cause() -> None:
+def test_wrong_explicit_size_names_the_cause() -> None:
     broken = changed(digits(CONVOLUTIONS), "conv2", params={"in_channels": 3, "out_channels": 8, "kernel_size": 3})
     problem = coded(broken, "shape-mismatch")
     # relu1 and pool only pass the channels on
@@ -47,12 +47,12 @@ def test_a_size_set_by_hand_that_is_wrong_names_the_cause() -> None:
     assert report(fixed(broken, problem)).problems == ()
 
 
-def test_what_the_data_decide_is_blamed_on_the_data() -> None:
+def test_size_set_by_the_data_names_the_source() -> None:
     broken = changed(digits(CONVOLUTIONS), "conv1", params={"in_channels": 3, "out_channels": 4, "kernel_size": 3})
     assert coded(broken, "shape-mismatch").message.startswith("conv1 expects 3 channels but digits provides 1.")
 
 
-def test_a_layer_of_equal_sizes_is_itself_the_cause() -> None:
+def test_layer_with_equal_sizes_is_the_cause() -> None:
     square = digits(
         {
             "flatten": "nn.Flatten",
@@ -64,7 +64,7 @@ def test_a_layer_of_equal_sizes_is_itself_the_cause() -> None:
     assert "square provides 64" in coded(square, "shape-mismatch").message
 
 
-def test_a_forgotten_flatten_is_inserted() -> None:
+def test_missing_flatten_is_inserted() -> None:
     broken = digits(
         {
             "hidden": Node("nn.Linear", {"out_features": 32}),
@@ -82,7 +82,7 @@ def test_a_forgotten_flatten_is_inserted() -> None:
     assert wire("batches.input -> flatten.input") in repaired.wires
 
 
-def test_a_lone_column_is_dropped() -> None:
+def test_extra_column_is_dropped() -> None:
     broken = digits({"flatten": "nn.Flatten", "value": Node("nn.Linear", {"out_features": 1})})
     broken = changed(broken, "cross_entropy", type="nn.MSELoss")
     problem = coded(broken, "shape-mismatch")
@@ -111,7 +111,7 @@ def test_branches_of_different_sizes_name_both_causes() -> None:
     )
 
 
-def test_other_mismatches_say_what_arrives_and_what_the_engine_says() -> None:
+def test_other_mismatches_contain_input_and_engine_error() -> None:
     broken = changed(digits(CONVOLUTIONS), "conv2", params={"out_channels": 8, "kernel_size": 5})
     message = coded(broken, "shape-mismatch").message
     assert message.startswith("conv2 cannot process N×4×3×3 float32 from pool: ")
@@ -132,12 +132,12 @@ def test_a_flattened_image_names_the_flatten() -> None:
     )
 
 
-def test_behind_a_problem_nothing_else_is_reported() -> None:
+def test_nodes_after_a_problem_are_not_reported() -> None:
     broken = changed(mlp(), "hidden", params={"in_features": 63, "out_features": 32})
     assert [problem.node for problem in report(broken).problems] == ["hidden"]
 
 
-def test_a_metric_that_does_not_fit_is_reported() -> None:
+def test_metric_with_wrong_shape_is_reported() -> None:
     broken = digits(
         {"flatten": "nn.Flatten", "logits": Node("nn.Linear", {"out_features": 10})},
         mae="metrics.MeanAbsoluteError",

@@ -103,7 +103,7 @@ def test_branches_and_lists_of_tensors() -> None:
     assert "twice = engine.add(both, both)" in text
 
 
-def test_muted_layers_are_passed_through_and_left_out() -> None:
+def test_muted_layers_are_bypassed() -> None:
     text = source(changed(mlp(), "hidden", muted=True))
     assert "hidden" not in text
     assert "relu = self.relu(flatten)" in text
@@ -159,7 +159,7 @@ def test_several_optimizers_take_the_layers_before_their_losses() -> None:
     assert "return {self.adam: cross_entropy, self.sgd: other_loss}" in text
 
 
-def test_names_of_modules_are_not_hidden() -> None:
+def test_module_names_are_not_shadowed() -> None:
     base = mlp()
     for old, new in {
         "digits": "data",
@@ -178,7 +178,7 @@ def test_names_of_modules_are_not_hidden() -> None:
     assert "        batch_ = self.model(images)\n" in text
 
 
-def test_relative_paths_begin_at_the_project(tmp_path: Path) -> None:
+def test_relative_paths_start_at_the_project(tmp_path: Path) -> None:
     (tmp_path / "points.csv").write_text("x,y,kind\n" + "".join(f"{i},{i * 2},{i % 2}\n" for i in range(40)))
     base = document(
         {

@@ -25,11 +25,11 @@ from tests.studio.lowering.graphs import (
 )
 
 
-def test_a_sound_graph_has_no_problems() -> None:
+def test_valid_graph_has_no_problems() -> None:
     assert report(mlp()).problems == ()
 
 
-def test_an_empty_canvas_says_how_to_begin() -> None:
+def test_empty_canvas_names_the_next_step() -> None:
     problem = only(Document())
     assert (problem.severity, problem.code, problem.node) == ("error", "empty", None)
     assert "template" in problem.message
@@ -53,19 +53,19 @@ def test_a_missing_wire_names_the_port_and_is_fixed_by_its_only_candidate() -> N
     assert fixed(broken, problem) == mlp()
 
 
-def test_targets_come_from_the_loader() -> None:
+def test_missing_target_is_connected_to_the_loader() -> None:
     broken = without(mlp(), "batches.target -> cross_entropy.target")
     assert fixed(broken, only(broken)) == mlp()
 
 
-def test_a_node_without_wires_is_left_out_with_a_warning() -> None:
+def test_unconnected_node_is_a_warning() -> None:
     problem = only(
         digits({"flatten": "nn.Flatten", "logits": Node("nn.Linear", {"out_features": 10})}, spare="nn.ReLU")
     )
     assert (problem.severity, problem.code, problem.node) == ("warning", "not-wired", "spare")
 
 
-def test_errors_in_what_is_left_out_do_not_stop_a_run() -> None:
+def test_errors_at_unused_nodes_are_warnings() -> None:
     spare = digits(
         {"flatten": "nn.Flatten", "logits": Node("nn.Linear", {"out_features": 10})},
         spare="nn.Linear",
@@ -75,7 +75,7 @@ def test_errors_in_what_is_left_out_do_not_stop_a_run() -> None:
     assert sorted(codes(spare)) == ["missing-parameter", "unused"]
 
 
-def test_a_dead_branch_is_reported_at_its_end() -> None:
+def test_unused_branch_is_reported_at_its_end() -> None:
     branch = digits(
         {"flatten": "nn.Flatten", "logits": Node("nn.Linear", {"out_features": 10})},
         one="nn.ReLU",
@@ -88,7 +88,7 @@ def test_a_dead_branch_is_reported_at_its_end() -> None:
     )
 
 
-def test_a_cycle_is_spelled_out() -> None:
+def test_cycle_lists_its_nodes() -> None:
     looped = document(
         {"a": "ops.add", "b": "nn.ReLU", "c": "nn.Tanh", "behind": "nn.ReLU"},
         ["a.output -> b.input", "b.output -> c.input", "c.output -> a.x", "c.output -> behind.input"],
@@ -107,7 +107,7 @@ def test_a_cycle_is_spelled_out() -> None:
         ("flatten.output -> logits.input", "logits.input already gets relu.output."),
     ],
 )
-def test_a_wire_that_leads_nowhere_can_be_removed(text: str, reason: str) -> None:
+def test_invalid_wire_can_be_removed(text: str, reason: str) -> None:
     sound = mlp()
     stray = Document(nodes=sound.nodes, wires=(*sound.wires, wire(text)))
     problem = coded(stray, "stray-wire")
@@ -117,14 +117,14 @@ def test_a_wire_that_leads_nowhere_can_be_removed(text: str, reason: str) -> Non
 
 
 @pytest.mark.parametrize("name", ["forward", "training", "_hidden", "not a name", "class", "ﬁ", "x" * 5000, "self", ""])
-def test_names_that_cannot_be_attributes_are_refused_with_a_rename(name: str) -> None:
+def test_invalid_names_have_a_rename_fix(name: str) -> None:
     broken = digits({"flatten": "nn.Flatten", name: Node("nn.Linear", {"out_features": 10})} if "." not in name else {})
     problem = next(each for each in report(broken).errors if each.code in ("bad-name", "reserved-name"))
     assert problem.node == name
     assert not report(fixed(broken, problem)).errors
 
 
-def test_every_attribute_of_a_task_is_reserved() -> None:
+def test_task_attributes_are_reserved() -> None:
     class Bare(fit.Task):
         def data(self) -> None: ...  # type: ignore[override]
         def configure(self) -> None: ...
@@ -139,7 +139,7 @@ def test_every_attribute_of_a_task_is_reserved() -> None:
 
 
 @pytest.mark.parametrize("name", ["mro", "forward", "register_buffer"])
-def test_no_layer_may_be_named_as_an_attribute_of_its_class_or_of_that_class(name: str) -> None:
+def test_module_attributes_are_reserved_for_layers(name: str) -> None:
     renamed = edits.rename(mlp(), "hidden", name)
     assert only(renamed).code == "reserved-name"
     made = type(lower(check(mlp(), catalogue())).build())

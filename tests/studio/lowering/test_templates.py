@@ -42,27 +42,27 @@ def trained(
 
 
 @pytest.mark.parametrize("each", TEMPLATES, ids=lambda each: each.key)
-def test_a_template_is_sound_and_described(each: Template) -> None:
+def test_templates_have_no_problems_and_a_description(each: Template) -> None:
     assert check(each.document, catalogue()).problems == ()
     assert each.title
     assert each.summary.endswith(".")
 
 
 @pytest.mark.parametrize("path", SHIPPED, ids=lambda path: path.stem)
-def test_files_are_written_as_the_studio_writes_them(path: Path) -> None:
+def test_template_files_have_the_studio_format(path: Path) -> None:
     assert path.read_text(encoding="utf-8") == dumps(load(path))
 
 
 @pytest.mark.parametrize("path", SHIPPED, ids=lambda path: path.stem)
-def test_nodes_are_on_the_grid_with_room_between(path: Path) -> None:
-    places = [node.at for node in load(path).nodes.values()]
-    assert all(x % 8 == 0 and y % 8 == 0 for x, y in places)
-    for (x1, y1), (x2, y2) in combinations(places, 2):
+def test_nodes_are_on_the_grid_without_overlap(path: Path) -> None:
+    positions = [node.at for node in load(path).nodes.values()]
+    assert all(x % 8 == 0 and y % 8 == 0 for x, y in positions)
+    for (x1, y1), (x2, y2) in combinations(positions, 2):
         assert abs(x1 - x2) >= 176 or abs(y1 - y2) >= 88
 
 
 @pytest.mark.parametrize("each", FALLING, ids=lambda each: each.key)
-def test_a_template_learns_at_once_in_steps_without_python(each: Template) -> None:
+def test_template_steps_run_as_full_plans(each: Template) -> None:
     task, (first, second) = trained(each.document, epochs=2)
     for step in (task.step, task.validation_step):
         assert step is not None

@@ -56,13 +56,13 @@ def test_each_optimizer_trains_its_layers() -> None:
     assert moved(document) == {"hidden", "logits"}
 
 
-def test_compiled_steps_give_the_same_numbers() -> None:
+def test_compiled_steps_match_eager_steps() -> None:
     eager, compiled = weights(two()), weights(two(), compile=True)
     for name, (_, after) in eager.items():
         np.testing.assert_allclose(after, compiled[name][1], rtol=1e-4, atol=1e-6, err_msg=name)
 
 
-def test_one_optimizer_may_leave_layers_alone() -> None:
+def test_optimizer_may_omit_layers() -> None:
     document = edits.set_trains(digits(LAYERS), "adam", ["logits"])
     problem = only(document)
     assert (problem.code, problem.severity, problem.node) == ("left-alone", "warning", "hidden")
@@ -72,12 +72,12 @@ def test_one_optimizer_may_leave_layers_alone() -> None:
     assert fixed(document, problem).nodes["adam"].trains == ("logits", "hidden")
 
 
-def test_a_layer_of_two() -> None:
+def test_layer_of_two_optimizers() -> None:
     assert "shared-layers" in codes(two(("hidden", "logits"), ("logits",)))
     assert "shared-layers" in codes(two((), ()))
 
 
-def test_a_layer_that_is_not_there() -> None:
+def test_unknown_layer() -> None:
     document = two(("hidden", "hiden"))
     problem = only(document)
     assert problem.code == "unknown-layer" and "Did you mean hidden?" in problem.message
@@ -96,7 +96,7 @@ def test_frozen_and_muted_layers_may_be_chosen() -> None:
     assert codes(muted) == []
 
 
-def test_a_renamed_layer_stays_chosen() -> None:
+def test_renamed_layer_stays_selected() -> None:
     document = two()
     renamed = edits.rename(document, "hidden", "first")
     assert renamed.nodes["adam"].trains == ("first",)
@@ -114,6 +114,6 @@ def test_files_and_the_clipboard_keep_the_choice() -> None:
     assert alone.nodes["adam_2"].trains == ("hidden",)
 
 
-def test_choosing_what_is_chosen_changes_nothing() -> None:
+def test_selecting_the_same_layers_changes_nothing() -> None:
     document = two()
     assert edits.set_trains(document, "adam", ["hidden"]) is document

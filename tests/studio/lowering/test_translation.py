@@ -56,11 +56,11 @@ def test_a_stale_tensor_is_reported_at_the_node_that_needs_it() -> None:
         digits({"norm": "nn.BatchNorm1d", "flatten": "nn.Flatten", "logits": Node("nn.Linear", {"out_features": 10})}),
     ],
 )
-def test_checks_name_no_python(document: Document) -> None:
+def test_check_messages_contain_no_python(document: Document) -> None:
     assert not PYTHON.search(only(document).message)
 
 
-def test_the_first_type_that_fits_gives_the_step() -> None:
+def test_next_step_depends_on_the_error_type() -> None:
     assert translate_error(DTypeError("Whole numbers.", in_code="Use x.long().")).startswith(
         "Whole numbers. Convert the data with"
     )
@@ -72,7 +72,7 @@ def test_the_first_type_that_fits_gives_the_step() -> None:
     assert translate_error(ValueError("as it is")) == "as it is"
 
 
-def test_errors_say_all_of_it_to_people_who_program() -> None:
+def test_engine_errors_include_the_remedy_in_code() -> None:
     error = StaleTensorError("It was changed.", in_code="Use clone().", location=("file.py", 3))
     assert str(error) == "It was changed. Use clone()."
     again = pickle.loads(pickle.dumps(error))
@@ -91,7 +91,7 @@ REMEDY = re.compile(
 """A sentence that says what to do, in Python."""
 
 
-def test_errors_and_warnings_of_the_engine_mark_what_is_python() -> None:
+def test_engine_errors_mark_remedies_in_code() -> None:
     """Remedies in code are `in_code`, so that the studio can leave them out."""
     unmarked = []
     for path in sorted(ENGINE.rglob("*.py")):
@@ -149,7 +149,9 @@ def _warned(x: engine.Tensor) -> None:
         (_warned, ""),
     ],
 )
-def test_no_python_shows_in_a_run(planted: Callable[..., object], said: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_run_messages_contain_no_python(
+    planted: Callable[..., object], said: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """What goes wrong in the midst of a layer reaches the canvas without remedies that only a program could follow."""
     report = check(mlp(), catalogue())
     forward = nn.ReLU.forward

@@ -62,14 +62,14 @@ def test_a_node_of_unknown_type_stops_a_run_that_feeds_it(position: str, key: st
         lower(check(document, catalogue()))
 
 
-def test_one_that_is_muted_or_not_wired_does_not() -> None:
+def test_muted_or_unconnected_unknown_type_does_not_stop_a_run() -> None:
     document = with_unknown(EXPLOIT, "adam.optimizer -> odd.optimizer")
     for unused in (changed(document, "odd", muted=True), with_unknown(EXPLOIT)):
         assert report(unused).errors == ()
         assert lower(check(unused, catalogue()), name="net").source == program().source
 
 
-def test_the_writer_refuses_a_type_that_the_catalogue_lacks(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_writer_rejects_types_outside_the_catalogue(monkeypatch: pytest.MonkeyPatch) -> None:
     """Even if no check found it."""
     monkeypatch.setattr("studio.lowering.checks.structure_checks._unknown_types", lambda graph: iter(()))
     document = changed(mlp(), "relu", type=EXPLOIT)
@@ -85,17 +85,17 @@ def test_the_writer_refuses_a_type_that_the_catalogue_lacks(monkeypatch: pytest.
     "text",
     ["", "a b", "a.b", "1a", "class", "None", "a\n", "__import__", "__class__", "_own", "ﬁt", "a#", "nn.ReLU()", "ａ"],
 )
-def test_only_plain_identifiers_enter_code(text: str) -> None:
+def test_invalid_identifiers_are_rejected(text: str) -> None:
     with pytest.raises(UnsafeSyntaxError):
         identifier(text)
 
 
 @pytest.mark.parametrize("text", ["a", "größe", "слой", "__init__", "_", "relu_", "T_max", "match"])
-def test_plain_identifiers_do(text: str) -> None:
+def test_plain_identifiers_are_accepted(text: str) -> None:
     assert identifier(text) == text
 
 
-def test_identifiers_enter_syntax_in_one_file_only() -> None:
+def test_identifiers_enter_syntax_trees_in_one_file_only() -> None:
     kinds = {"Name", "Attribute", "arg", "keyword", "FunctionDef", "ClassDef", "alias", "Import", "ImportFrom"}
     found: set[str] = set()
     for path in (ROOT / "studio").rglob("*.py"):
@@ -178,7 +178,7 @@ INSERTED = {
 
 
 @pytest.mark.parametrize("case", INSERTED)
-def test_a_program_with_anything_else_is_never_compiled(case: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_unsafe_programs_are_never_compiled(case: str, monkeypatch: pytest.MonkeyPatch) -> None:
     old, new = INSERTED[case]
     before = program()
     text = before.source.replace(old, new, 1)
@@ -193,14 +193,14 @@ def test_a_program_with_anything_else_is_never_compiled(case: str, monkeypatch: 
     assert ran == []
 
 
-def test_the_node_of_a_refused_line_is_named() -> None:
+def test_rejected_line_names_its_node() -> None:
     before = program()
     with pytest.raises(LoweringError, match=r"^The code of relu contains a call of 'print',") as caught:
         replace(before, source=before.source.replace("nn.ReLU()", "print(1)")).build()
     assert caught.value.problems[0].node == "relu"
 
 
-def test_what_is_compiled_is_the_tree_that_was_verified(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_compiled_tree_is_the_verified_tree(monkeypatch: pytest.MonkeyPatch) -> None:
     made: list[ast.Module] = []
 
     def noted(text: str, verify: Callable[[str], ast.Module] = verify_source) -> ast.Module:
@@ -219,7 +219,7 @@ def test_what_is_compiled_is_the_tree_that_was_verified(monkeypatch: pytest.Monk
     assert compiled == made != []
 
 
-def test_a_node_may_be_called_like_the_class() -> None:
+def test_node_may_have_the_name_of_the_class() -> None:
     """A row of schedules has local names, beside the model's class."""
     document = digits(
         {"flatten": "nn.Flatten", "logits": Node("nn.Linear", {"out_features": 10})},

@@ -18,7 +18,7 @@ def made(key: str, *, title: str = "", was: tuple[str, ...] = (), tags: tuple[st
 
 
 @pytest.mark.parametrize("node_type", TYPES, ids=lambda node_type: node_type.key)
-def test_every_type_is_complete(node_type: NodeType) -> None:
+def test_node_types_are_complete(node_type: NodeType) -> None:
     assert node_type.category in CATEGORIES
     assert node_type.title
     assert node_type.summary.endswith(".")
@@ -32,7 +32,7 @@ def test_every_type_is_complete(node_type: NodeType) -> None:
 
 
 @pytest.mark.parametrize("node_type", TYPES, ids=lambda node_type: node_type.key)
-def test_every_key_is_the_path_of_what_it_calls(node_type: NodeType) -> None:
+def test_key_is_the_path_of_the_target(node_type: NodeType) -> None:
     prefix, _, name = node_type.key.partition(".")
     if prefix == "studio":
         assert node_type.target is None
@@ -41,7 +41,7 @@ def test_every_key_is_the_path_of_what_it_calls(node_type: NodeType) -> None:
 
 
 @pytest.mark.parametrize("node_type", TYPES, ids=lambda node_type: node_type.key)
-def test_the_name_that_a_new_node_gets_may_be_used(node_type: NodeType) -> None:
+def test_default_names_are_valid(node_type: NodeType) -> None:
     name = node_names.to_identifier(node_type.key)
     assert node_names.problem(name) is None
     assert name not in RESERVED.get(node_type.role, ())
@@ -68,7 +68,7 @@ def test_categories() -> None:
     }
 
 
-def test_it_is_made_once() -> None:
+def test_catalogue_is_cached() -> None:
     assert catalogue() is catalogue()
 
 
@@ -83,7 +83,7 @@ def test_old_keys_find_the_new_type() -> None:
 
 
 @pytest.mark.parametrize("second", [made("a"), made("b", was=("a",)), made("old"), made("c", was=("old",))])
-def test_two_types_with_one_key_are_refused(second: NodeType) -> None:
+def test_duplicate_keys_raise(second: NodeType) -> None:
     with pytest.raises(RegistryError, match="declared twice"):
         Catalogue([made("a", was=("old",)), second])
 
@@ -97,7 +97,7 @@ def test_fitting() -> None:
     assert "data.Batches" not in gives_samples
 
 
-def test_a_placeholder_has_the_ports_it_is_given() -> None:
+def test_placeholder_ports() -> None:
     stand_in = placeholder("gone.Layer", {"x": PortType.TENSOR}, {"loss": PortType.LOSS})
     assert (stand_in.category, stand_in.title, stand_in.role) == ("unknown", "Layer", Role.UNKNOWN)
     assert stand_in.input("x") == Port("x", PortType.TENSOR)

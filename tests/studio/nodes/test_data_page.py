@@ -19,5 +19,5 @@ def is_told(kind: NodeType) -> bool:
 
 
 @pytest.mark.parametrize("kind", [kind for kind in catalogue() if is_told(kind)], ids=lambda kind: kind.key)
-def test_it_is_on_the_page(kind: NodeType) -> None:
+def test_source_is_on_the_data_page(kind: NodeType) -> None:
     assert kind.title in PAGE

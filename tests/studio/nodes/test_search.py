@@ -36,15 +36,15 @@ def found(text: str) -> list[str]:
         ("loader", "data.Batches"),
     ],
 )
-def test_what_is_meant_comes_first(text: str, first: str) -> None:
+def test_best_match_is_first(text: str, first: str) -> None:
     assert found(text)[0] == first
 
 
-def test_nothing_typed_finds_everything_in_order() -> None:
+def test_empty_text_returns_all_types_in_order() -> None:
     assert found("  ") == [node_type.key for node_type in catalogue()]
 
 
-def test_what_nothing_matches_finds_nothing() -> None:
+def test_no_match_returns_nothing() -> None:
     assert found("qqqq") == []
     assert found("linear qqqq") == []
 
@@ -54,7 +54,7 @@ def test_every_title_finds_its_type_first() -> None:
         assert catalogue().search(node_type.title)[0].title == node_type.title
 
 
-def test_a_choice_of_types_can_be_searched() -> None:
+def test_search_among_given_types() -> None:
     fitting = catalogue().fitting(PortType.LOSS, "input")
     hits = catalogue().search("adam", among=fitting)
     assert hits[0].key == "optim.Adam"
