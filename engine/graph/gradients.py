@@ -144,9 +144,9 @@ def _input_edges(ins: Sequence[Any], call: str) -> list[Any]:
     return edges
 
 
-def _seeds(outs: Sequence[Any], given: Any, call: str) -> list[Any]:
+def _seeds(outs: Sequence[Any], gradients: Any, call: str) -> list[Any]:
     """Return the initial gradients of a pass."""
-    seeds = (None,) * len(outs) if given is None else _as_tuple(given)
+    seeds = (None,) * len(outs) if gradients is None else _as_tuple(gradients)
     if len(seeds) != len(outs):
         raise AutogradError(
             f"{call}: got {len(outs)} tensors but {len(seeds)} gradients. Pass one per tensor, or None."

@@ -188,7 +188,7 @@ class Op:
             rest = (*rest[:index], tuple(rest[index:]))
         if len(rest) > len(names):
             raise TypeError(f"{self.name}() takes at most {arity + len(names)} arguments")
-        statics = dict(zip(names, rest))  # noqa: B905 - the rest have defaults
+        statics = dict(zip(names, rest))  # noqa: B905 - missing arguments have defaults
         if kwargs or len(rest) < len(names):
             statics = {**self.defaults, **statics, **kwargs}
         if len(statics) != len(names) or not self._static_name_set.issuperset(kwargs):

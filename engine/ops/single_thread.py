@@ -10,7 +10,7 @@ import functools
 import math
 import threading
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 import numpy as np
 from threadpoolctl import ThreadpoolController
@@ -61,7 +61,7 @@ def single_threaded(kernel: F) -> F:
         with ONE_THREAD:
             return kernel(*args, **kwargs)
 
-    return limited  # pyright: ignore[reportReturnType]
+    return cast(F, limited)
 
 
 _SMALL, _MANY = 1 << 20, 8

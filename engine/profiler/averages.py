@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from engine.profiler.recorder import Event
+from engine.profiler.recorder import ProfilerEvent
 
 COLUMNS = ("self_cpu_time_total", "cpu_time_total", "cpu_time", "count")
 
@@ -62,7 +62,7 @@ class EventList(list[Average]):
         return "\n".join([*lines, f"Self CPU time total: {self.self_cpu_time_total / 1000:.3f} ms"])
 
 
-def averages(events: Iterable[Event]) -> EventList:
+def averages(events: Iterable[ProfilerEvent]) -> EventList:
     """Rows of a table, one per name."""
     rows: dict[str, Average] = {}
     for event in events:
@@ -73,7 +73,7 @@ def averages(events: Iterable[Event]) -> EventList:
     return EventList(rows.values())
 
 
-def write_chrome_trace(events: Iterable[Event], path: str | os.PathLike[str]) -> None:
+def write_chrome_trace(events: Iterable[ProfilerEvent], path: str | os.PathLike[str]) -> None:
     """Write a trace for chrome://tracing or ui.perfetto.dev."""
     trace_events = [
         {

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from engine.profiler.averages import EventList, averages, write_chrome_trace
-from engine.profiler.recorder import Event, Recorder
+from engine.profiler.recorder import ProfilerEvent, Recorder
 
 
 class ProfilerAction(Enum):
@@ -138,7 +138,7 @@ class profile:
         self.step_num = 0
         self.current_action = self._schedule(0)
         self._recorder: Recorder | None = None
-        self._events: list[Event] = []
+        self._events: list[ProfilerEvent] = []
 
     def __enter__(self) -> profile:
         self.start()
@@ -167,7 +167,7 @@ class profile:
             self.stop()
         self._record(self.current_action in RECORDS)
 
-    def events(self) -> list[Event]:
+    def events(self) -> list[ProfilerEvent]:
         """Return the events of the last recording."""
         return self._events
 

@@ -14,7 +14,7 @@ from engine.ops.record import op_name
 F = TypeVar("F", bound=Callable[..., Any])
 
 
-class Event(NamedTuple):
+class ProfilerEvent(NamedTuple):
     """A kernel or named range. Times are in nanoseconds."""
 
     name: str
@@ -29,7 +29,7 @@ class Recorder:
     """Recorder of the events of this thread between `start` and `stop`."""
 
     def __init__(self) -> None:
-        self.events: list[Event] = []
+        self.events: list[ProfilerEvent] = []
         self.open: list[int] = [0]
         """Time of nested events, per open range. The first entry is for events outside of ranges."""
 
@@ -54,7 +54,7 @@ class Recorder:
         """Add an event that started at `start` and ends now."""
         duration = time.perf_counter_ns() - start
         self.open[-1] += duration
-        self.events.append(Event(name, start, duration, within, is_range))
+        self.events.append(ProfilerEvent(name, start, duration, within, is_range))
 
 
 class _Active(threading.local):

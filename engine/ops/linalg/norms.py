@@ -84,7 +84,7 @@ def _floating(name: str, x: Any) -> Any:
 def matrix_norm(
     A: Any,
     ord: float | str = "fro",
-    dim: tuple[int, int] = (-2, -1),
+    dim: tuple[int, ...] = (-2, -1),
     keepdim: bool = False,
     *,
     dtype: DType | None = None,
@@ -132,7 +132,7 @@ def linalg_norm(A: Any, ord: Any = None, dim: Dims = None, keepdim: bool = False
         return vector_norm(A, ord, dim, keepdim, dtype=dtype)
     if dim is None and A.ndim != 2:
         raise ShapeError(f"linalg.norm: ord requires dim for a tensor of {A.ndim} dimensions ({format_shape(A.shape)})")
-    return matrix_norm(A, ord, (-2, -1) if dim is None else dim, keepdim, dtype=dtype)  # pyright: ignore[reportArgumentType]
+    return matrix_norm(A, ord, (-2, -1) if dim is None else dim, keepdim, dtype=dtype)
 
 
 @composite(sample=lambda s: [(s.normal(3, 4),), ((s.normal(3, 4), 1), {"dim": 1}), (s.normal(3, 4), "nuc")])
@@ -141,17 +141,20 @@ def norm(
 ) -> Any:
     """`p`-norm over `dim` (default: all); "fro" is the 2-norm, "nuc" the sum of singular values of matrices."""
     if p == "nuc":
-        return matrix_norm(input, "nuc", (-2, -1) if dim is None else dim, keepdim, dtype=dtype)  # pyright: ignore[reportArgumentType]
-    return vector_norm(input, 2 if p in ("fro", None) else p, dim, keepdim, dtype=dtype)  # pyright: ignore[reportArgumentType]
+        dims = (-2, -1) if dim is None else (dim,) if isinstance(dim, int) else dim
+        return matrix_norm(input, "nuc", dims, keepdim, dtype=dtype)
+    if isinstance(p, str) and p != "fro":
+        raise ValueError(f'norm: p must be a number, "fro" or "nuc", not {p!r}')
+    return vector_norm(input, 2 if p is None or isinstance(p, str) else p, dim, keepdim, dtype=dtype)
 
 
 @composite(method=False, public=False, sample=lambda s: [(s.normal(3, 3),), (s.normal(4, 3),), (s.normal(3, 3), 1)])
 def cond(A: Any, p: float | str | None = None) -> Any:
     """Condition number ‖A‖ · ‖A⁻¹‖ in the norm `p` (default: 2)."""
-    if p in (None, 2, -2):
+    if p is None or p in (2, -2):
         values = svdvals(A)
         return values[..., -1] / values[..., 0] if p == -2 else values[..., 0] / values[..., -1]
-    return matrix_norm(A, p) * matrix_norm(inv(A), p)  # pyright: ignore[reportArgumentType]
+    return matrix_norm(A, p) * matrix_norm(inv(A), p)
 
 
 @composite(method=False, public=False, sample=lambda s: [(s.normal(3, 4),), (s.normal(2, 3, 3),)])

@@ -48,11 +48,11 @@ def view(x: Any, *size: Any, dtype: DType | None = None) -> Any:
     """View the same memory in another shape or dtype. Raises ShapeError if that needs a copy."""
     if dtype is not None or (len(size) == 1 and isinstance(size[0], (DType, str, type))):
         return view_dtype(x, dtype=as_dtype("view", dtype or size[0]).name)
-    wanted = tuple(size[0]) if len(size) == 1 and isinstance(size[0], (tuple, list)) else size
-    result = reshape.function(x, wanted)
+    target = tuple(size[0]) if len(size) == 1 and isinstance(size[0], (tuple, list)) else size
+    result = reshape.function(x, target)
     if result._storage is not x._storage and x.numel() > 0:
         raise ShapeError(
-            f"view: {format_shape(x.shape)} with strides {x.stride()} cannot be viewed as {format_shape(wanted)} "
+            f"view: {format_shape(x.shape)} with strides {x.stride()} cannot be viewed as {format_shape(target)} "
             "without a copy.",
             in_code="Use reshape().",
         )
@@ -124,19 +124,19 @@ def _(x: Spec, size: Sizes):
     if extra < 0:
         raise ShapeError(f"expand: {format_shape(x.shape)} has more dimensions than {format_shape(size)}")
     sizes: list[Any] = []
-    for i, wanted in enumerate(size):
+    for i, target in enumerate(size):
         have = x.shape[i - extra] if i >= extra else 1
-        keeps = isinstance(wanted, int) and wanted == -1
-        if keeps and i < extra:
+        keeps_size = isinstance(target, int) and target == -1
+        if keeps_size and i < extra:
             raise ShapeError(
                 f"expand: {format_shape(x.shape)} has no dimension for the -1 at index {i} of {tuple(size)}. "
                 "Give its size."
             )
-        if not keeps and have != 1 and have != wanted:
+        if not keeps_size and have != 1 and have != target:
             raise ShapeError(
-                f"expand: {format_shape(x.shape)} to {format_shape(size)}: size {have} cannot become {wanted}"
+                f"expand: {format_shape(x.shape)} to {format_shape(size)}: size {have} cannot become {target}"
             )
-        sizes.append(have if keeps else wanted)
+        sizes.append(have if keeps_size else target)
     return tuple(sizes)
 
 
@@ -294,9 +294,9 @@ def _(g, tensors: Spec, dim):
 @op("movement", method=False, sample=lambda s: [
     ((s.normal(2, 3),), {"dtype": dtypes.float64}),
 ])  # fmt: skip
-def cast(xp, x, dtype: object):
+def cast(xp, x, dtype: Any):
     """Convert x to a dtype."""
-    return x.astype(dtype.numpy)  # pyright: ignore[reportAttributeAccessIssue]
+    return x.astype(dtype.numpy)
 
 
 @cast.shape

@@ -48,19 +48,19 @@ class ResampleTable:
     ((s.normal(2, 4, 3),), {"dim": 1, "table": averages(4, 3)}),
     ((s.normal(2, 3),), {"dim": -1, "table": averages(3, 2)}),
 ])  # fmt: skip
-def resample(xp, x, dim: int, table: object):
+def resample(xp, x, dim: int, table: ResampleTable):
     """Weighted sums of elements along `dim` by `table`."""
-    index, weight = table.index, table.weight  # pyright: ignore[reportAttributeAccessIssue]
+    index, weight = table.index, table.weight
     wide = x.astype(xp.float32) if x.dtype.itemsize <= 2 and x.dtype.kind not in "iub" else x
     along = [1] * x.ndim
     along[dim] = index.shape[1]
-    out = None
-    for which, share in zip(index, weight, strict=True):
-        part = xp.take(wide, xp.asarray(which), axis=dim)
-        if (share != 1).any():
-            part = part * xp.asarray(share.astype(wide.dtype)).reshape(along)
-        out = part if out is None else out + part
-    return out.astype(x.dtype, copy=False)  # pyright: ignore[reportOptionalMemberAccess]
+    out: Any = None
+    for elements, factors in zip(index, weight, strict=True):
+        term = xp.take(wide, xp.asarray(elements), axis=dim)
+        if (factors != 1).any():
+            term = term * xp.asarray(factors.astype(wide.dtype)).reshape(along)
+        out = term if out is None else out + term
+    return out.astype(x.dtype, copy=False)
 
 
 @resample.shape

@@ -406,6 +406,8 @@ SINGULAR = np.stack([np.eye(3), np.ones((3, 3))])
         (lambda: engine.trace(engine.ones(2)), ShapeError, "trace: expected a matrix"),
         (lambda: linalg.matrix_norm(engine.ones(2, 2), 3), ValueError, "ord must be"),
         (lambda: linalg.norm(engine.ones(2, 2).long()), DTypeError, "floating point"),
+        (lambda: engine.norm(engine.ones(2, 2), "max"), ValueError, 'p must be a number, "fro" or "nuc", not \'max\''),
+        (lambda: engine.norm(engine.ones(2, 2), "nuc", dim=0), ShapeError, r"two different dimensions, not \(0,\)"),
         (lambda: linalg.qr(engine.ones(2, 2), mode="full"), ValueError, "mode must be"),
         (lambda: linalg.eig(engine.ones(2, 2)), NotImplementedError, "are complex"),
     ],
