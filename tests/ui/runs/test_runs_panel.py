@@ -173,7 +173,7 @@ def test_a_run_tells_what_it_was_made_of(make_run: MakeRun, open_project: Any) -
     press(panel, panel.bar.details)
     found = rows(panel)
     assert found["hidden"] == ["Linear"] and found["hidden/out features"] == ["256"]
-    assert found["seed"] == ["3"] and found["numpy"] == [np.__version__]
+    assert found["Random seed"] == ["3"] and found["numpy"] == [np.__version__]
     assert any(name.endswith(".npz") or "digits" in name for name in found)
 
 
@@ -186,7 +186,7 @@ def test_two_runs_are_compared_and_a_changed_node_is_found(make_run: MakeRun, op
     press(panel, panel.bar.details)
     found = rows(panel)
     assert found["hidden/out features"] == ["32", "256"]
-    assert found["seed"] == ["5", "0"] and found["epochs"] == ["1", "2"]
+    assert found["Random seed"] == ["5", "0"] and found["Epochs"] == ["1", "2"]
     assert "logits" not in found and "numpy" not in found
     facts = panel.details.facts
     [item] = facts.findItems("hidden", Qt.MatchFlag.MatchExactly | Qt.MatchFlag.MatchRecursive, 0)

@@ -106,7 +106,7 @@ class AutogradPanel(QWidget):
         self._legend.show_scale(self._scale)
         saved = number_format.size(sum(node.saved_bytes for node in nodes))
         ops = number_format.count(sum(node.leaf is None for node in nodes), "ops")
-        leaves = number_format.count(sum(node.leaf is not None for node in nodes), "leaves")
+        leaves = number_format.count(sum(node.leaf is not None for node in nodes), "leaf tensors")
         self._summary.setText(
             f"Loss {number_format.measured(snapshot.loss)} · {ops} · {leaves} · {saved} saved for backward"
         )

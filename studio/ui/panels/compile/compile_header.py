@@ -18,8 +18,15 @@ from studio.ui.widgets import buttons
 from studio.ui.widgets.compile_status_icon import compile_status_icon
 from studio.ui.widgets.labels import label
 
-_TITLES = ("One step", "Breaks", "Kernels", "Segments", "Recompiles", "Intermediate values")
-"""In order of importance: the last ones are hidden if the panel is narrow."""
+_TITLES = {
+    "One step": "",
+    "Breaks": "Graph breaks per step. Each one splits the step into segments and costs time.",
+    "Kernels": "Generated kernels. Each computes several ops in one pass over the data.",
+    "Segments": "Parts of the step between graph breaks. Each is compiled as a whole.",
+    "Recompiles": "How often a step was traced again because its ops or shapes were new, such as a smaller last batch",
+    "Intermediate values": "",
+}
+"""Titles of the figures and their tooltips, in order of importance: the last ones are hidden in a narrow panel."""
 STAGES = {
     "preparing": "Reading the data",
     "recording": "Tracing a step on a copy of the model",
@@ -49,7 +56,7 @@ class CompileHeader(QWidget):
         self.badge.setFocusPolicy(Qt.FocusPolicy.NoFocus)
         self.badge.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents, False)
         row.addWidget(self.badge)
-        self.figures = {title: _LabeledFigure(title) for title in _TITLES}
+        self.figures = {title: _LabeledFigure(title, tip) for title, tip in _TITLES.items()}
         for figure in self.figures.values():
             row.addWidget(figure)
         self._stage = label("", "dim")
@@ -142,8 +149,9 @@ class CompileHeader(QWidget):
 class _LabeledFigure(QWidget):
     """A title, its value, and a dimmed value to compare with."""
 
-    def __init__(self, title: str) -> None:
+    def __init__(self, title: str, tip: str) -> None:
         super().__init__()
+        self.setToolTip(tip)
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(0)
@@ -170,7 +178,8 @@ class _LabeledFigure(QWidget):
         self._value.setMinimumWidth(max(self._value.minimumWidth(), self._value.sizeHint().width()) if value else 0)
         self._beside.setText(beside)
         self._beside.setVisible(bool(beside))
-        self.setToolTip(tip)
+        if tip:
+            self.setToolTip(tip)
         role = "mono-warning" if token == "warning" else "mono"
         if self._value.property("role") != role:
             self._value.setProperty("role", role)

@@ -14,6 +14,7 @@ from studio.ui.panels.compile.row_detail import RowDetail
 from studio.ui.theme import fonts, theme
 from studio.ui.widgets import buttons
 from studio.ui.widgets.labels import label
+from studio.ui.widgets.row_layout import row_of
 from studio.ui.window import help_page
 
 _LABEL_WIDTH = 64
@@ -150,12 +151,11 @@ class DetailsPane(QWidget):
         column = QVBoxLayout(self._code_pane)
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(0)
-        self._code_title.setContentsMargins(12, 8, 12, 4)
-        column.addWidget(self._code_title)
-        column.addWidget(self.editor, 1)
         copy = buttons.icon_button("copy", "Copy the code", self.copy)
-        copy.setProperty("kind", "chip")
-        self.editor.set_corner(copy)
+        head = row_of(self._code_title, copy, wide=self._code_title)
+        head.setContentsMargins(12, 4, 8, 2)
+        column.addLayout(head)
+        column.addWidget(self.editor, 1)
         self._code_pane.setMinimumWidth(160)
         return self._code_pane
 

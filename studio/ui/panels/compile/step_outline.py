@@ -22,7 +22,7 @@ _KEY = int(Qt.ItemDataRole.UserRole)
 _NODES = _KEY + 1
 _FIGURE_WIDTHS = {2: 48, 3: 78}
 """Widths of the columns with figures."""
-_TITLE_SHARE = 0.62
+_TITLE_SHARE = 0.55
 """Share of the remaining width that titles get."""
 _MIN_WIDTH = 230
 """Width in pixels below which the column of locations is hidden."""
@@ -72,7 +72,7 @@ class StepOutline(QTreeWidget):
         self.setColumnHidden(2, width < _MIN_WIDTH + 60)
         room = width - sum(_FIGURE_WIDTHS[column] for column in _FIGURE_WIDTHS if not self.isColumnHidden(column))
         self.setColumnHidden(1, room < _MIN_WIDTH)
-        self.header().resizeSection(0, room if room < _MIN_WIDTH else round(max(_TITLE_SHARE * room, 150)))
+        self.header().resizeSection(0, room if room < _MIN_WIDTH else round(max(_TITLE_SHARE * room, 130)))
 
     # -- filling
 

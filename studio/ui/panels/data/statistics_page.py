@@ -32,11 +32,14 @@ from studio.ui.widgets import buttons
 from studio.ui.widgets.empty_state import EmptyState
 from studio.ui.widgets.icon_widget import IconWidget
 from studio.ui.widgets.labels import label
+from studio.ui.widgets.row_layout import row_of
 
 _TITLES = ("", "Missing", "Min", "Max", "Mean", "Std")
 _MISSING = 1
 _NARROW = 820
 """Below this width the sections are stacked."""
+_SWATCH_SIDE, _SWATCH_GAP = 10, 8
+"""Side of the color of a data part, and its distance from the text, in pixels."""
 _BESIDE, _BELOW = (3, 2, 6), (0, 0, 1)
 """Stretch factors of the sections, horizontally and vertically."""
 
@@ -112,7 +115,9 @@ class StatisticsPage(QWidget):
         middle = QVBoxLayout(self._balance)
         middle.setContentsMargins(0, 0, 0, 0)
         middle.setSpacing(4)
-        middle.addWidget(label("Class balance", "section"))
+        title = label("Class balance", "section")
+        self._balance_caption = label("", "small")
+        middle.addLayout(row_of(title, self._balance_caption, wide=title))
         self.bars = ClassBars()
         middle.addWidget(self.bars)
         middle.addStretch(1)
@@ -144,7 +149,9 @@ class StatisticsPage(QWidget):
             size = f"the first {size} of a stream" if part.is_stream else size
             self.counts.addWidget(_PartCount(part.part, f"{size}{analyzed}"))
             if part.repeated:
-                self.counts.addWidget(label(number_format.count(part.repeated, "duplicates"), "small", wrap=True))
+                duplicates = label(number_format.count(part.repeated, "duplicates"), "small")
+                duplicates.setContentsMargins(_SWATCH_SIDE + _SWATCH_GAP, 0, 0, 0)
+                self.counts.addWidget(duplicates)
         if len(statistics.parts) == 1:
             self.counts.addWidget(label("No validation samples", "dim"))
         for finding in statistics.findings:
@@ -152,6 +159,7 @@ class StatisticsPage(QWidget):
         if not statistics.findings:
             self.findings.addWidget(_FindingRow(Finding("ok", "warning", "No problems found."), None))
         self._balance.setVisible(bool(statistics.class_names))
+        self._balance_caption.setText(" / ".join(part.part for part in statistics.parts))
         self.bars.show_statistics(statistics)
         self.points.show_statistics(statistics)
         training = statistics.parts[0]
@@ -178,9 +186,8 @@ class _PartCount(QWidget):
         super().__init__()
         row = QHBoxLayout(self)
         row.setContentsMargins(0, 0, 0, 0)
-        row.setSpacing(8)
-        mark = _ColorSwatch(part)
-        row.addWidget(mark)
+        row.setSpacing(_SWATCH_GAP)
+        row.addWidget(_ColorSwatch(part))
         row.addWidget(label(part.capitalize()))
         row.addWidget(label(text, "dim"), 1)
 
@@ -189,7 +196,7 @@ class _ColorSwatch(QFrame):
     def __init__(self, part: Part) -> None:
         super().__init__()
         self._part: Part = part
-        self.setFixedSize(10, 10)
+        self.setFixedSize(_SWATCH_SIDE, _SWATCH_SIDE)
         theme.manager().changed.connect(self._paint)
         self._paint()
 

@@ -22,12 +22,14 @@ from studio.ui.widgets.labels import label
 
 _NARROW = 640
 """Below this width the slider has no label."""
-_ICON_ONLY = 576
+_COMPACT = 568
+"""Below this width the buttons to fit and to copy the plots move to a menu."""
+_ICON_ONLY = 504
 """Below this width the curve toggles have no labels."""
-_TINY = 448
+_TINY = 388
 """Below this width the slider is hidden."""
-_SMALL = 392
-"""Below this width rarely used buttons move to a menu."""
+_SMALL = 344
+"""Below this width the buttons of logarithmic axes move to the menu, too."""
 _MIN_WIDTH = 272
 _AXES = (("epoch", "Epochs"), ("step", "Steps"), ("seconds", "Time"))
 
@@ -92,6 +94,8 @@ class PlotToolbar(QWidget):
             action.toggled.connect(partial(self._switch_to, name))
         for action, run in zip(self._rare_actions[2:], (fit, copy), strict=True):
             action.triggered.connect(lambda _=False, run=run: run())
+        self._separator = QAction(self)
+        self._separator.setSeparator(True)
         self._buttons = [buttons.command_button(action, size=16) for action in self._rare_actions]
         for button in self._buttons[:2]:
             row.addWidget(button)
@@ -138,17 +142,16 @@ class PlotToolbar(QWidget):
         return QSize(min(minimum.width(), _MIN_WIDTH), minimum.height())
 
     def _arrange_actions(self) -> None:
-        """Rarely used actions, as buttons or in the menu of plots."""
-        is_small = self.width() < _SMALL
-        for button in self._buttons:
-            button.setVisible(not is_small)
+        """Show rarely used actions as buttons, or in the menu of plots if space is short."""
+        rare, width = self._rare_actions, self.width()
+        in_menu = rare if width < _SMALL else rare[2:] if width < _COMPACT else []
+        for button, action in zip(self._buttons, rare, strict=True):
+            button.setVisible(action not in in_menu)
         menu = self.plots.menu()
-        if is_small and self._rare_actions[0] not in menu.actions():
-            self._line = menu.addSeparator()
-            menu.addActions(self._rare_actions)
-        elif not is_small and self._rare_actions[0] in menu.actions():
-            for action in (self._line, *self._rare_actions):
-                menu.removeAction(action)
+        for action in (self._separator, *rare):
+            menu.removeAction(action)
+        if in_menu:
+            menu.addActions([self._separator, *in_menu])
 
     def _switch(self, kind: str, text: str) -> QToolButton:
         button = QToolButton()

@@ -27,13 +27,14 @@ from PySide6.QtWidgets import (
 )
 
 from studio.training.runs.run_history import Run
-from studio.ui.panels.runs.run_table import RUN_ROLE, SORT_ROLE, WIDEST_STATE, RunTable
+from studio.ui.panels.runs.run_table import RUN_ROLE, SORT_ROLE, WIDEST_STATE, RunColumn, RunTable
 from studio.ui.theme import icons, theme
 from studio.ui.widgets.empty_state import EmptyState
 from studio.ui.widgets.inputs import LineEdit
 
-_WIDTHS = {"name": 112, "epochs": 80, "started": 96, "differs": 240}
-_WIDTH = 84
+_WIDTHS = {"name": 100, "epochs": 80, "started": 96, "differs": 240}
+"""Initial column widths in pixels. Other columns fit their titles."""
+_MIN_COLUMN_WIDTH = 72
 _CELL_PADDING = 16
 """Horizontal padding of a cell."""
 
@@ -172,7 +173,7 @@ class RunList(QWidget):
 
     def _apply_columns(self) -> None:
         for column, field in enumerate(self.table.fields):
-            self.view.setColumnWidth(column, self._widths.get(field.key, self._width(field.key)))
+            self.view.setColumnWidth(column, self._widths.get(field.key, self._width(field)))
             self.view.setColumnHidden(column, field.key in self._hidden)
 
     def _choose_columns(self, position: QPoint) -> None:
@@ -188,11 +189,12 @@ class RunList(QWidget):
             self._apply_columns()
             self.columns_chosen.emit(frozenset(self._hidden))
 
-    def _width(self, key: str) -> int:
-        """Initial column width."""
-        if key == "state":
-            return self.view.fontMetrics().horizontalAdvance(WIDEST_STATE) + _CELL_PADDING
-        return _WIDTHS.get(key, _WIDTH)
+    def _width(self, field: RunColumn) -> int:
+        """Initial width of a column."""
+        if field.key in _WIDTHS:
+            return _WIDTHS[field.key]
+        widest = WIDEST_STATE if field.key == "state" else field.title
+        return max(self.view.fontMetrics().horizontalAdvance(widest) + _CELL_PADDING, _MIN_COLUMN_WIDTH)
 
     def _store_width(self, column: int, _: int, width: int) -> None:
         if width and QGuiApplication.mouseButtons() and column < len(self.table.fields):

@@ -10,6 +10,7 @@ from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QFont, QIcon, QResizeEvent
 from PySide6.QtWidgets import QHeaderView, QTreeWidget, QTreeWidgetItem, QTreeWidgetItemIterator, QWidget
 
+from studio.document.training_settings import TRAINING_SETTINGS
 from studio.training.runs.run_comparison import MISSING, ComparisonGroup, ComparisonRow
 from studio.training.runs.run_history import Run
 from studio.ui import number_format
@@ -24,6 +25,15 @@ _CELL_PADDING = 20
 """Horizontal padding of a cell."""
 _EXPANDED_GROUPS = ("Results", "Graph", "Settings")
 """Groups that are expanded at first."""
+_SETTING_TITLES = {
+    "validate_epochs": "Validate every N epochs",
+    "validate_steps": "Validate every N batches",
+    "follow": "Metric for best weights",
+    "patience": "Early-stopping patience",
+    "checkpoint_seconds": "Checkpoint every N seconds",
+    "checkpoint_steps": "Checkpoint every N batches",
+    "checkpoints": "Checkpoints to keep",
+}
 _PARTS = {"train": "train", "val": "val."}
 """Titles of the data parts that prefix the names of results."""
 
@@ -86,7 +96,7 @@ class RunProperties(QTreeWidget):
         item.setFont(0, bold)
         self.addTopLevelItem(item)
         item.setFirstColumnSpanned(True)
-        self._add_rows(item, group.rows, _result_title if group.key == "figures" else _plain_title)
+        self._add_rows(item, group.rows, _ROW_TITLES.get(group.key, _plain_title))
 
     def _add_rows(self, parent: QTreeWidgetItem, rows: Iterable[ComparisonRow], title: Callable[[str], str]) -> None:
         for row in rows:
@@ -126,7 +136,8 @@ class RunProperties(QTreeWidget):
             for path, item in self._items()
             if len(path) > 1
         )
-        return max(max(widths, default=0) + _CELL_PADDING, _MIN_COLUMN_WIDTH)
+        title = self.header().sectionSizeHint(column) if column and not self.isHeaderHidden() else 0
+        return max(max(widths, default=0) + _CELL_PADDING, title, _MIN_COLUMN_WIDTH)
 
     def _color(self, item: QTreeWidgetItem) -> None:
         colors = theme.current()
@@ -170,6 +181,16 @@ def _result_title(name: str) -> str:
     text = f"{_PARTS[part]} {metric}" if metric and part in _PARTS else key
     text = f"{best} {text}".strip().replace("_", " ")
     return text[:1].upper() + text[1:]
+
+
+def _setting_title(name: str) -> str:
+    """Return the title of a training setting that is clear without the headings of the inspector's form."""
+    setting = TRAINING_SETTINGS.get(name)
+    return _SETTING_TITLES.get(name) or (_plain_title(name) if setting is None else setting.title)
+
+
+_ROW_TITLES = {"figures": _result_title, "settings": _setting_title}
+"""Functions from names of rows to titles, by group."""
 
 
 def _shown(value: Any) -> str:

@@ -43,8 +43,10 @@ _PAUSE_FACTOR = 10
 """Pause after a redraw as a multiple of its duration, so that training keeps most of the time."""
 _NARROW = 1080
 """Panel width in pixels below which details replace the curves."""
-_LIST_WIDTH = 304
-"""Initial width of the list."""
+_LIST_SHARE = 0.405
+"""Initial share of the panel's width that the list gets, enough for two losses at 900 pixels."""
+_LIST_WIDTH, _MAX_LIST_WIDTH = 304, 480
+"""Limits of the list's initial width in pixels."""
 _MIN_LIST_WIDTH = 224
 _SLIM = 680
 """Panel width in pixels below which the curves are below the list, if the height allows, unless details are shown."""
@@ -87,6 +89,8 @@ class RunsPanel(QWidget):
         )
         self._arrangement: tuple[bool, bool] | None = None
         """Whether the panel is narrow, and whether the curves are below the list."""
+        self._is_split_by_user = False
+        """Whether the user has moved the handle between list and curves in the current arrangement."""
         self._restored: set[Run] = set()
         """Runs whose visibility differs from the saved state."""
         self.list = RunList(settings.hidden_columns)
@@ -173,6 +177,7 @@ class RunsPanel(QWidget):
         return self._splitter
 
     def _connect(self) -> None:
+        self._splitter.splitterMoved.connect(self._note_user_split)
         self.bar.changed.connect(self._show)
         self.bar.plots_changed.connect(self.draw)
         self.bar.details.toggled.connect(self._fit)
@@ -206,12 +211,15 @@ class RunsPanel(QWidget):
         on = self.bar.details.isChecked()
         is_slim = self.width() < _SLIM
         is_below = is_slim and not on and self.height() >= _TALL
+        has_curves = not on or self.width() >= _NARROW
         if (is_slim, is_below) != self._arrangement:
             self._arrangement = is_slim, is_below
+            self._is_split_by_user = False
             self._splitter.setOrientation(Qt.Orientation.Vertical if is_below else Qt.Orientation.Horizontal)
-            left = _MIN_LIST_WIDTH if is_slim else _LIST_WIDTH
-            self._splitter.setSizes([self.height() // 3, self.height()] if is_below else [left, self.width() - left])
-        has_curves = not on or self.width() >= _NARROW
+        if not self._is_split_by_user:
+            list_width = self._list_width(has_both=on and has_curves)
+            sizes = [self.height() // 3, self.height()] if is_below else [list_width, self.width() - list_width]
+            self._splitter.setSizes(sizes)
         had_focus = self.bar.details.hasFocus() or self.details.isAncestorOf(self.focusWidget())
         self.details.setVisible(on)
         self.bar.setVisible(has_curves)
@@ -223,8 +231,17 @@ class RunsPanel(QWidget):
         if on:
             self._show_details()
 
+    def _list_width(self, *, has_both: bool) -> int:
+        """Initial width of the list. `has_both`: curves and details are shown, so that space is short."""
+        if self.width() < _SLIM:
+            return _MIN_LIST_WIDTH
+        return _LIST_WIDTH if has_both else min(max(round(_LIST_SHARE * self.width()), _LIST_WIDTH), _MAX_LIST_WIDTH)
+
+    def _note_user_split(self, *_: object) -> None:
+        self._is_split_by_user = True
+
     def _show_runs(self) -> None:
-        """Runs were added or removed."""
+        """Update the list after runs were added or removed."""
         runs = self._library.runs
         if self._highlighted not in runs:
             self._highlighted = None
