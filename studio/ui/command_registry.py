@@ -143,9 +143,9 @@ class CommandRegistry(QObject):
         self.bind(id, shortcuts)
         freed = [keys for keys in before if not _contains_shortcut(self.shortcuts(id), keys)]
         freed += [keys for other in losing_commands if not self.shortcuts(other.id) for keys in other.shortcuts]
-        return tuple(command for command in self if command.id != id and self._give_back(command, freed))
+        return tuple(command for command in self if command.id != id and self._restore_defaults(command, freed))
 
-    def _give_back(self, command: Command, freed: list[str]) -> bool:
+    def _restore_defaults(self, command: Command, freed: list[str]) -> bool:
         """Give a command its free default shortcuts. Returns whether there were any."""
         current = self.shortcuts(command.id)
         freed_defaults = [

@@ -36,7 +36,7 @@ def view(qtbot: QtBot, window: MainWindow, project: Project) -> CanvasView:
 
 def overlapping(view: CanvasView) -> list[tuple[str, str]]:
     boxes = view.canvas_scene.boxes()
-    return [(a, b) for a, b in combinations(boxes, 2) if boxes[a].meets(boxes[b])]
+    return [(a, b) for a, b in combinations(boxes, 2) if boxes[a].overlaps(boxes[b])]
 
 
 def unlabeled(view: CanvasView, name: str) -> list[str]:

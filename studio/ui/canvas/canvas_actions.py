@@ -213,7 +213,7 @@ class CanvasActions:
             found |= graph.upstream(name)[0] | graph.downstream(name)[0]
         self._store.select(found)
 
-    def go(self, direction: Direction) -> None:
+    def select_in_direction(self, direction: Direction) -> None:
         """Select the next node in a direction, or the node nearest to the center of the view."""
         boxes = self._scene.boxes()
         if not boxes:

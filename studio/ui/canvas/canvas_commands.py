@@ -222,7 +222,7 @@ def _navigating(make: _CommandFactory) -> tuple[Command, ...]:
         make(
             f"go-{direction}",
             f"Go to the node {_direction_text(direction)}",
-            lambda v, to=direction: v.canvas_actions.go(to),
+            lambda v, to=direction: v.canvas_actions.select_in_direction(to),
             direction.capitalize(),
         )
         for direction in _DIRECTIONS

@@ -281,7 +281,7 @@ class CanvasScene(QGraphicsScene):
 
     def _is_covered(self, box: Box, curve: WireCurve) -> bool:
         nodes, wires = self._near_box(box)
-        return any(node.box.meets(box) for node in nodes) or any(
+        return any(node.box.overlaps(box) for node in nodes) or any(
             item.curve is not curve and item.curve.passes_through(box) for item in wires
         )
 

@@ -37,7 +37,7 @@ class Box(NamedTuple):
     def center(self) -> Point:
         return Point((self.left + self.right) / 2, (self.top + self.bottom) / 2)
 
-    def meets(self, other: Box) -> bool:
+    def overlaps(self, other: Box) -> bool:
         """Whether the two have more than an edge in common."""
         return (
             self.left < other.right and other.left < self.right and self.top < other.bottom and other.top < self.bottom

@@ -29,10 +29,10 @@ _BAND_PAD, _BAND_CORRIDOR = 6.0, 14.0
 """Margin and width of a kernel's band."""
 _LINE = 1.25
 _BREAK_WIDTH = 12.0
-_MANY = 200
+_MAX_ANTIALIASED = 200
 """Number of nodes from which a region is drawn without antialiasing when zoomed out."""
 _NAME_PX, _TAG_PX = 11.0, 10.0
-_LARGEST = 4.0
+_MAX_GROWTH = 4.0
 """Largest factor by which text grows when zoomed out."""
 
 Choice = tuple[int, int]
@@ -51,8 +51,8 @@ class _Shape:
     def within(self, area: Box) -> _Shape:
         """The part that intersects an area."""
         visible = _Shape(self.pad, self.corridor)
-        visible.boxes = [box for box in self.boxes if box.meets(area)]
-        visible.wires = [wire for wire in self.wires if wire.curve.box.meets(area)]
+        visible.boxes = [box for box in self.boxes if box.overlaps(area)]
+        visible.wires = [wire for wire in self.wires if wire.curve.box.overlaps(area)]
         return visible
 
     def paint(self, painter: QPainter, color: QColor, outline: float = 0.0) -> None:
@@ -146,10 +146,10 @@ class RegionLayer(QGraphicsRectItem):
     def paint(self, painter: QPainter, option: QStyleOptionGraphicsItem, widget: QWidget | None = None) -> None:
         if self._drawings is None:
             self._collect_shapes()
-        style, growth = RegionStyle(self._paint_context.style.theme, self._faded), self._growth()
+        style, growth = RegionStyle(self._paint_context.style.theme, self._faded), self._text_scale()
         visible = option.exposedRect.adjusted(-64 * growth, -32 * growth, 64 * growth, 32 * growth)
         area = Box(visible.left(), visible.top(), visible.right(), visible.bottom())
-        drawn = [drawing for drawing in self._drawings or () if drawing.area.meets(area)]
+        drawn = [drawing for drawing in self._drawings or () if drawing.area.overlaps(area)]
         for drawing in drawn:
             self._paint_region(painter, drawing, style, area)
         if self._paint_context.zoom.detail is not LevelOfDetail.COLOR:
@@ -165,7 +165,7 @@ class RegionLayer(QGraphicsRectItem):
         color = style.chosen() if chosen else style.line(segment)
         outline = _LINE * max(1.0, 1.0 / zoom.scale) * (1.8 if chosen else 1.0)
         if zoom.detail is LevelOfDetail.COLOR:
-            painter.setRenderHint(QPainter.RenderHint.Antialiasing, len(drawn.shape.boxes) < _MANY)
+            painter.setRenderHint(QPainter.RenderHint.Antialiasing, len(drawn.shape.boxes) < _MAX_ANTIALIASED)
             drawn.shape.paint_simplified(painter, color, outline)
             drawn.shape.paint_simplified(painter, style.fill(segment, far=True))
             painter.setRenderHint(QPainter.RenderHint.Antialiasing, True)
@@ -189,7 +189,7 @@ class RegionLayer(QGraphicsRectItem):
 
     def _paint_tag(self, painter: QPainter, corner: QPointF, text: str, color: QColor) -> None:
         """Paint the number of a kernel on the corner of its band."""
-        growth = self._growth()
+        growth = self._text_scale()
         font = interface_font(round(_TAG_PX * growth))
         painter.setFont(font)
         metrics = painter.fontMetrics()
@@ -220,7 +220,7 @@ class RegionLayer(QGraphicsRectItem):
                 painter.drawRoundedRect(_rect(node.box, 4), CORNER + 4, CORNER + 4)
 
     def _paint_name(self, painter: QPainter, drawn: _RegionDrawing, style: RegionStyle) -> None:
-        region, growth = drawn.region, self._growth()
+        region, growth = drawn.region, self._text_scale()
         painter.setFont(interface_font(round(_NAME_PX * growth)))
         metrics = painter.fontMetrics()
         kernels = f" · {number_format.count(region.kernels, 'kernels')}" if region.kernels else ""
@@ -233,8 +233,8 @@ class RegionLayer(QGraphicsRectItem):
         painter.setPen(style.text(region.segment))
         painter.drawText(baseline, text)
 
-    def _growth(self) -> float:
-        return min(max(1.0 / self._paint_context.zoom.scale, 1.0), _LARGEST)
+    def _text_scale(self) -> float:
+        return min(max(1.0 / self._paint_context.zoom.scale, 1.0), _MAX_GROWTH)
 
     # -- geometry
 
@@ -295,7 +295,7 @@ class RegionLayer(QGraphicsRectItem):
             boxes += [self._wires[wire].curve.box for wire in graph_break.wires & self._wires.keys()]
             boxes += self._boxes([graph_break.node or ""]).values()
         around = bounds(boxes)
-        margin = _PAD + _NAME_PX * _LARGEST * 2
+        margin = _PAD + _NAME_PX * _MAX_GROWTH * 2
         rect = QRectF() if around is None else _rect(around, margin).adjusted(0, 0, 2 * margin, 0)
         if rect != self.rect():
             self.setRect(rect)

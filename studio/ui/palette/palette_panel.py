@@ -40,8 +40,8 @@ class PalettePanel(QWidget):
         self.tree = _tree(self.model, PaletteDelegate(themes, wide=False, parent=self))
         self.tree.doubleClicked.connect(self._request)
         self.tree.clicked.connect(self._toggle)
-        self.tree.collapsed.connect(partial(self._remember, is_open=False))
-        self.tree.expanded.connect(partial(self._remember, is_open=True))
+        self.tree.collapsed.connect(partial(self._store_expanded, is_open=False))
+        self.tree.expanded.connect(partial(self._store_expanded, is_open=True))
         self.tree.installEventFilter(self)
         self.empty = EmptyState(
             "search", "No matching nodes", "Try another word. The search covers titles, tags and keys."
@@ -108,7 +108,7 @@ class PalettePanel(QWidget):
         if self.model.group(index) is not None:
             self.tree.setExpanded(index, not self.tree.isExpanded(index))
 
-    def _remember(self, index: QModelIndex, *, is_open: bool) -> None:
+    def _store_expanded(self, index: QModelIndex, *, is_open: bool) -> None:
         if (group := self.model.group(index)) is not None and not self.field.text().strip():
             self._opened[group.title] = is_open
 

@@ -40,7 +40,7 @@ class OpenProjects(QObject):
     def recent(self) -> tuple[Path, ...]:
         return self._recent.paths()
 
-    def forget_recent(self) -> None:
+    def clear_recent(self) -> None:
         self._recent.clear()
         self.recent_changed.emit()
 
@@ -68,14 +68,14 @@ class OpenProjects(QObject):
                 self.make_current(project)
                 return project
         document, stamp = project_files.load_stamped(path)
-        self._remember(path)
+        self._add_recent(path)
         return self._add(self._project(document, path=path, stamp=stamp))
 
     def save(self, project: Project, path: Path) -> None:
         """Save a project to `path`. Raises FileError."""
         path = path.absolute()
         project.save(path)
-        self._remember(path)
+        self._add_recent(path)
 
     def close(self, project: Project) -> None:
         project.close()
@@ -125,6 +125,6 @@ class OpenProjects(QObject):
         self.current_changed.emit(project)
         return project
 
-    def _remember(self, path: Path) -> None:
+    def _add_recent(self, path: Path) -> None:
         self._recent.add(path)
         self.recent_changed.emit()

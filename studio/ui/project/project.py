@@ -111,7 +111,7 @@ class Project(QObject):
         self.store.mark_saved(self.store.document, path)
         self._watch()
 
-    def keep_open_version(self) -> None:
+    def keep_current_version(self) -> None:
         """Keep the open version. It counts as unsaved, and saving asks before overwriting the file."""
         self.store.mark_unsaved()
 

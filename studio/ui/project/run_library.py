@@ -126,7 +126,7 @@ class RunLibrary(QObject):
         removed = set(runs)
         self.runs = [run for run in self.runs if run not in removed]
         for run in removed:
-            self._forget(run)
+            self._reset_follower(run)
         self.runs_changed.emit()
 
     def run_in_reader(
@@ -202,7 +202,7 @@ class RunLibrary(QObject):
         self.runs = sorted((run for run in [*self.runs, *new_runs] if run not in removed), key=_order)
         _assign_numbers(self.runs)
         for run in removed:
-            self._forget(run)
+            self._reset_follower(run)
         for run in self._to_show(new_runs):
             run.is_shown = True
         self.has_scanned = True
@@ -234,7 +234,7 @@ class RunLibrary(QObject):
         if (run.is_own and not run.is_live and is_others) or (not run.is_own and went_back):
             run.is_own = False
             run.add([Rewind(-1)])
-            self._forget(run)
+            self._reset_follower(run)
 
     def _runs_to_read(self) -> list[Run]:
         return [run for run in self.runs if run.is_shown and not run.is_own and run.folder is not None]
@@ -245,7 +245,7 @@ class RunLibrary(QObject):
             self._followers[run] = MetricsFollower(run.folder)
         return self._followers[run]
 
-    def _forget(self, run: Run) -> None:
+    def _reset_follower(self, run: Run) -> None:
         self._followers.pop(run, None)
         self._read.discard(run)
 

@@ -30,7 +30,7 @@ class Draft(QObject):
         """The committed text."""
         self._has_undone = False
         """Whether the last undo changed the text and not the project."""
-        line.textChanged.connect(self._take_text)
+        line.textChanged.connect(self._on_text_changed)
 
     @property
     def is_open(self) -> bool:
@@ -45,7 +45,7 @@ class Draft(QObject):
             self._line.setText(self.start)
             self.reverted.emit()
 
-    def keeps(self, event: QKeyEvent) -> bool:
+    def handles(self, event: QKeyEvent) -> bool:
         """Whether a key belongs to the line edit although a window command uses it."""
         if event.matches(QKeySequence.StandardKey.Undo):
             self._has_undone = self.is_open
@@ -54,7 +54,7 @@ class Draft(QObject):
             return self._has_undone and self._line.isRedoAvailable()
         return True
 
-    def _take_text(self, text: str) -> None:
+    def _on_text_changed(self, text: str) -> None:
         if not self.is_open:
             self.start = text
 
@@ -65,7 +65,7 @@ class _DraftMixin(_Widget):
     draft: Draft
 
     def event(self, event: QEvent) -> bool:
-        if _is_shortcut_override(event) and not self.draft.keeps(event):
+        if _is_shortcut_override(event) and not self.draft.handles(event):
             event.ignore()
             return False
         return super().event(event)
@@ -104,7 +104,7 @@ class TextEdit(QPlainTextEdit):
         self.setTabChangesFocus(True)
 
     def event(self, event: QEvent) -> bool:
-        if _is_shortcut_override(event) and not self._keeps(event):
+        if _is_shortcut_override(event) and not self._handles(event):
             event.ignore()
             return False
         return super().event(event)
@@ -123,7 +123,7 @@ class TextEdit(QPlainTextEdit):
             self.document().setModified(False)
             self.finished.emit()
 
-    def _keeps(self, event: QKeyEvent) -> bool:
+    def _handles(self, event: QKeyEvent) -> bool:
         if event.matches(QKeySequence.StandardKey.Undo):
             return self.document().isModified()
         return not event.matches(QKeySequence.StandardKey.Redo) or self.document().isRedoAvailable()

@@ -132,7 +132,9 @@ class FileActions(QObject):
         else:
             text = f"{path.name} was changed on disk by another program."
             choices = [("Reload", partial(self._reload, project))]
-        self.notification_ready.emit(NotificationBar(text, [*choices, ("Keep my version", project.keep_open_version)]))
+        self.notification_ready.emit(
+            NotificationBar(text, [*choices, ("Keep my version", project.keep_current_version)])
+        )
 
     def _reload(self, project: Project) -> None:
         try:

@@ -16,7 +16,7 @@ from studio.ui.layered_layout import Link, Spacing, arrange
 from studio.ui.theme import icons, theme
 
 _MARGIN = 16.0
-_LARGEST_STEP = 40.0
+_MAX_STEP = 40.0
 _SPACING = Spacing(column=0, row=0, bend=0.5, grid=0.25)
 
 
@@ -73,7 +73,7 @@ class GraphThumbnail(QWidget):
         points = [*self._layout.positions.values(), *chain.from_iterable(self._layout.routes.values())]
         right = max((x for x, _ in points), default=0.0)
         ys = [y for _, y in points] or [0.0]
-        step = min(room.width() / (right + 1), _LARGEST_STEP)
+        step = min(room.width() / (right + 1), _MAX_STEP)
         down = min(room.height() / (max(ys) - min(ys) + 1), step)
         width, height = step * 0.68, min(step * 0.68, down * 0.8)
         left = room.center().x() - (right * step + width) / 2

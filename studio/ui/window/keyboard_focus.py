@@ -9,10 +9,10 @@ from PySide6.QtWidgets import QApplication, QScrollArea, QWidget
 def focus_panel(panel: QWidget) -> bool:
     """Focus a panel, or its topmost widget that accepts Tab focus. Returns False if there is none."""
     # Do not use nextInFocusChain: PySide treats its return value as an owner and deletes both together.
-    inside = [widget for widget in panel.findChildren(QWidget) if _takes_tab(widget)]
+    inside = [widget for widget in panel.findChildren(QWidget) if _accepts_tab(widget)]
     positions = [widget.mapTo(panel, QPoint(0, 0)) for widget in inside]
     uppermost = min(range(len(inside)), key=lambda index: (positions[index].y(), positions[index].x()), default=None)
-    stop = panel if _takes_tab(panel) else None if uppermost is None else inside[uppermost]
+    stop = panel if _accepts_tab(panel) else None if uppermost is None else inside[uppermost]
     if stop is None:
         return False
     stop.activateWindow()
@@ -33,7 +33,7 @@ def _holds(area: QWidget, widget: QWidget) -> bool:
     return area is widget or area.isAncestorOf(widget)
 
 
-def _takes_tab(widget: QWidget) -> bool:
+def _accepts_tab(widget: QWidget) -> bool:
     """A scroll area also accepts Tab focus, but it is skipped when it contains fields."""
     if isinstance(widget, QScrollArea):
         return False

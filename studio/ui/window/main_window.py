@@ -384,7 +384,7 @@ class MainWindow(CommandWindow):
     def _show_recent(self) -> None:
         recent = self.open_projects.recent
         self.welcome.show_recent(recent)
-        menu_bar.fill_recent(self._recent, recent, self.files.open, self.open_projects.forget_recent)
+        menu_bar.fill_recent(self._recent, recent, self.files.open, self.open_projects.clear_recent)
 
 
 def _project_files(event: QDropEvent) -> list[Path]:

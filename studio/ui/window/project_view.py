@@ -111,7 +111,7 @@ class ProjectView(QObject):
         self.compile.overlay_requested.connect(self.overlay.show_overlay)
         self.compile.chosen.connect(self._highlight)
         self.overlay.toggled.connect(self.compile.show_overlay)
-        self.overlay.toggled.connect(self._remember_overlay)
+        self.overlay.toggled.connect(self._save_overlay_setting)
         self.overlay.break_chosen.connect(self._show_break)
         self.overlay.show_overlay(self._settings.shows_regions)
 
@@ -137,7 +137,7 @@ class ProjectView(QObject):
             self.canvas.canvas_scene.highlight_nodes(highlighted)
         self._highlights_trained = bool(highlighted)
 
-    def _remember_overlay(self, on: bool) -> None:
+    def _save_overlay_setting(self, on: bool) -> None:
         self._settings.shows_regions = on
 
     def _show_break(self, index: int) -> None:

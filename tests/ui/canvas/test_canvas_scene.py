@@ -165,7 +165,7 @@ def test_label_avoids_nodes(long_wire: tuple[CanvasView, Box]) -> None:
     view.store.edit("Add", lambda document: edits.add(document, "alone", alone))
     aside = visible_label(view, "loss.loss -> adam.loss")
     assert aside is not None
-    assert not aside[1].meets(view.canvas_scene.nodes["alone"].box)
+    assert not aside[1].overlaps(view.canvas_scene.nodes["alone"].box)
 
 
 def test_label_avoids_other_wires(long_wire: tuple[CanvasView, Box]) -> None:

@@ -29,7 +29,7 @@ from tests.ui.canvas.test_canvas_view import drop_type
 
 def overlapping(view: CanvasView) -> list[tuple[str, str]]:
     boxes = view.canvas_scene.boxes()
-    return [(a, b) for a, b in combinations(boxes, 2) if boxes[a].meets(boxes[b])]
+    return [(a, b) for a, b in combinations(boxes, 2) if boxes[a].overlaps(boxes[b])]
 
 
 def positions(store: ProjectStore) -> dict[str, tuple[float, float]]:
@@ -52,10 +52,10 @@ def test_pushing_creates_no_overlaps(others: list[Box], box: Box) -> None:
     after = {
         name: other.moved(pushed[name][0] - other.left, 0) if name in pushed else other for name, other in named.items()
     }
-    assert not any(geometry.meets(box) for geometry in after.values() if geometry.left >= box.left)
+    assert not any(geometry.overlaps(box) for geometry in after.values() if geometry.left >= box.left)
     assert all(x >= named[name].left and y == named[name].top for name, (x, y) in pushed.items())
     for a, b in combinations(named, 2):
-        assert named[a].meets(named[b]) or not after[a].meets(after[b])
+        assert named[a].overlaps(named[b]) or not after[a].overlaps(after[b])
 
 
 def test_type_dropped_on_a_short_wire_pushes_the_following_nodes(user: MouseAndKeyboard, store: ProjectStore) -> None:
@@ -133,7 +133,7 @@ def minimap_state(view: CanvasView) -> tuple[QRect, bool]:
     rect = view.overlays.minimap.geometry()
     start, end = view.camera.to_scene(rect.topLeft()), view.camera.to_scene(rect.bottomRight())
     area = Box(start.x(), start.y(), end.x(), end.y())
-    return rect, any(box.meets(area) for box in view.canvas_scene.boxes().values())
+    return rect, any(box.overlaps(area) for box in view.canvas_scene.boxes().values())
 
 
 def test_minimap_moves_to_a_corner_without_nodes(make_view: MakeView) -> None:

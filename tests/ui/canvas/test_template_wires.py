@@ -21,7 +21,7 @@ STEP = 1.0
 """Distance between sampled points of a wire."""
 MIN_GAP = 2.5
 """Distance below which two wires, 2 pixels wide each, look like one."""
-MOST_TOGETHER = 24
+MAX_SHARED_LENGTH = 24
 """Maximum length over which two wires may be that close, as where they cross at a sharp angle."""
 
 
@@ -38,7 +38,7 @@ def sampled(curve: WireCurve) -> np.ndarray:
     return np.stack([np.interp(steps, along, line[:, axis]) for axis in (0, 1)], axis=1)
 
 
-def longest_together(one: np.ndarray, other: np.ndarray) -> float:
+def shared_length(one: np.ndarray, other: np.ndarray) -> float:
     """Length of the longest part of one wire that is within MIN_GAP of another."""
     low, high = other.min(axis=0) - MIN_GAP, other.max(axis=0) + MIN_GAP
     inside = np.flatnonzero(((one >= low) & (one <= high)).all(axis=1))
@@ -66,7 +66,7 @@ def overlapping_wires(view: CanvasView, lines: dict[object, np.ndarray]) -> list
     """Pairs of wires from different outputs that look like one."""
     messages: list[str] = []
     for one, other in combinations(view.canvas_scene.wires, 2):
-        if one.source != other.source and (length := longest_together(lines[one], lines[other])) > MOST_TOGETHER:
+        if one.source != other.source and (length := shared_length(lines[one], lines[other])) > MAX_SHARED_LENGTH:
             messages.append(f"{one} and {other} for {length:.0f} pixels")
     return messages
 

@@ -33,7 +33,7 @@ boxes = st.builds(
 
 
 def route_around(direct: WireCurve, nodes: list[Box]) -> WireCurve:
-    return find_route(direct, lambda area: Obstacles([box for box in nodes if box.meets(area)]))
+    return find_route(direct, lambda area: Obstacles([box for box in nodes if box.overlaps(area)]))
 
 
 @given(points, points, st.lists(boxes, max_size=8))

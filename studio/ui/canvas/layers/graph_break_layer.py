@@ -18,9 +18,9 @@ from studio.ui.canvas.wires.wire_item import WireItem
 
 _Z = 4.0
 _PX, _HEIGHT, _ICON, _SIDE, _GAP = 11.0, 22.0, 14.0, 7.0, 5.0
-_BELOW = 22.0
+_DISTANCE = 22.0
 """Distance of a marker from the nodes above it, so that it lies outside their region."""
-_LARGEST = 3.0
+_MAX_GROWTH = 3.0
 _BREAK_WIDTH = 12.0
 
 
@@ -68,7 +68,7 @@ class GraphBreakLayer(QGraphicsRectItem):
     def markers(self) -> list[tuple[RegionBreak, QRectF]]:
         """The rectangle of each marker; overlapping markers are stacked."""
         markers: list[tuple[RegionBreak, QRectF]] = []
-        growth = self._growth()
+        growth = self._text_scale()
         metrics = QFontMetricsF(interface_font(round(_PX * growth)))
         for graph_break in self._map.breaks:
             anchor = self._anchor(graph_break)
@@ -82,7 +82,7 @@ class GraphBreakLayer(QGraphicsRectItem):
         return markers
 
     def paint(self, painter: QPainter, option: QStyleOptionGraphicsItem, widget: QWidget | None = None) -> None:
-        style, growth = self._paint_context.style, self._growth()
+        style, growth = self._paint_context.style, self._text_scale()
         font = interface_font(round(_PX * growth))
         for graph_break, marker in self.markers():
             chosen = graph_break.index == self._chosen
@@ -103,7 +103,7 @@ class GraphBreakLayer(QGraphicsRectItem):
 
     def _anchor(self, graph_break: RegionBreak) -> QPointF | None:
         """Center of the marker: below the nodes at both ends of the wire with the break, or below the node."""
-        offset = _BELOW + _HEIGHT / 2 * self._growth()
+        offset = _DISTANCE + _HEIGHT / 2 * self._text_scale()
         if (middle := self._anchor_wire(graph_break)) is not None:
             wire, x = middle
             ends = [self._nodes[end.node].box.bottom for end in (wire.source, wire.target)]
@@ -128,8 +128,8 @@ class GraphBreakLayer(QGraphicsRectItem):
             None if node is None else QLineF(node.box.center.x, node.box.bottom + 4, marker.center().x(), marker.top())
         )
 
-    def _growth(self) -> float:
-        return min(max(1.0 / self._paint_context.zoom.scale, 1.0), _LARGEST)
+    def _text_scale(self) -> float:
+        return min(max(1.0 / self._paint_context.zoom.scale, 1.0), _MAX_GROWTH)
 
     def _update_bounds(self) -> None:
         rect = QRectF()

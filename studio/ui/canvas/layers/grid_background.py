@@ -10,7 +10,7 @@ from PySide6.QtGui import QColor, QPainter
 from studio.ui.canvas.geometry import GRID
 from studio.ui.canvas.paint_context import PaintContext
 
-_CLOSEST = 16.0
+_MIN_PITCH = 16.0
 """Minimum distance of dots in screen pixels; below it every second row is omitted."""
 
 
@@ -18,10 +18,10 @@ def paint_grid(painter: QPainter, rect: QRectF, paint_context: PaintContext) -> 
     painter.fillRect(rect, paint_context.style.background)
     scale = paint_context.zoom.scale
     pitch = float(GRID)
-    while pitch * scale < _CLOSEST:
+    while pitch * scale < _MIN_PITCH:
         pitch *= 2
     # Between two pitches, the rows that disappear at the next one fade out.
-    share = min((pitch * scale - _CLOSEST) / _CLOSEST, 1.0)
+    share = min((pitch * scale - _MIN_PITCH) / _MIN_PITCH, 1.0)
     _dots(painter, rect, pitch * 2, paint_context, 1.0)
     if share > 0.05:
         _dots(painter, rect, pitch, paint_context, share)

@@ -18,7 +18,7 @@ def shifted_clear_of(box: Box, others: Iterable[Box]) -> Box:
     """Move a new node right until it overlaps no node that starts to its left."""
     others = sorted(others)
     for other in others:
-        if other.left < box.left and box.meets(_widened(other)):
+        if other.left < box.left and box.overlaps(_widened(other)):
             box = box.moved(snap_up(other.right + MIN_GAP) - box.left, 0)
     return box
 
@@ -33,7 +33,7 @@ def push_right(
     """
     gaps = dict(ahead or {})
     for other, other_box in boxes.items():
-        if other_box.left >= box.left and _widened(box).meets(other_box):
+        if other_box.left >= box.left and _widened(box).overlaps(other_box):
             gaps.setdefault(other, MIN_GAP)
     gaps.pop(name, None)
     steps = {other: snap_up(box.right + gap - boxes[other].left) for other, gap in gaps.items()}

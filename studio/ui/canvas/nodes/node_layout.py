@@ -19,8 +19,8 @@ PORT = 4.5
 FIRST_PORT = HEADER + 12
 """Equal for all nodes, so that aligned nodes have straight wires."""
 
-_SIDE = 12
-_NARROWEST, _WIDEST = 112, 256
+_SIDE_MARGIN = 12
+_MIN_WIDTH, _MAX_WIDTH = 112, 256
 _ICON = 24
 _GAP = 16
 _COLLAPSED = 24
@@ -77,15 +77,19 @@ def node_layout(content: NodeContent, measure: MeasureText) -> NodeLayout:
 
 def _width(content: NodeContent, measure: MeasureText) -> float:
     title = (
-        _ICON + 8 + measure(content.name, "name") + (8 + measure(content.kind, "text") if content.kind else 0) + _SIDE
+        _ICON
+        + 8
+        + measure(content.name, "name")
+        + (8 + measure(content.kind, "text") if content.kind else 0)
+        + _SIDE_MARGIN
     )
     labels = 0.0
     if content.labeled:
         left = max((measure(label, "text") for label in content.input_labels), default=0.0)
         right = max((measure(label, "text") for label in content.output_labels), default=0.0)
-        labels = left + right + 2 * _SIDE + (_GAP if left and right else 0)
-    line = measure(content.summary, "mono") + 2 * _SIDE
-    return min(max(snap_up(max(title, labels, line)), _NARROWEST), _WIDEST)
+        labels = left + right + 2 * _SIDE_MARGIN + (_GAP if left and right else 0)
+    line = measure(content.summary, "mono") + 2 * _SIDE_MARGIN
+    return min(max(snap_up(max(title, labels, line)), _MIN_WIDTH), _MAX_WIDTH)
 
 
 def _spread_evenly(ports: Sequence[Port], x: float) -> dict[str, Point]:

@@ -10,8 +10,8 @@ from studio.ui.canvas.camera import Camera
 from studio.ui.canvas.canvas_scene import CanvasScene
 from studio.ui.canvas.geometry import Box, bounds
 
-_LARGEST = QSize(184, 120)
-_SMALLEST = QSize(80, 52)
+_MAX_SIZE = QSize(184, 120)
+_MIN_SIZE = QSize(80, 52)
 _SHARE = 5
 """The minimap is at most 1/_SHARE as wide and as high as the canvas."""
 _PAD = 8.0
@@ -37,7 +37,7 @@ class Minimap(QWidget):
         self._is_pressed = False
         self._is_under_pointer = False
         self._is_collapsed = False
-        self.setFixedSize(_LARGEST)
+        self.setFixedSize(_MAX_SIZE)
         self.setAccessibleName("Minimap")
         self.setToolTip("Minimap: click or drag to move the view")
         self.setCursor(Qt.CursorShape.PointingHandCursor)
@@ -64,9 +64,9 @@ class Minimap(QWidget):
 
     def size_for(self, room: QSize) -> QSize | None:
         """Expanded size for a canvas of this size; None if the canvas is too small."""
-        share = min(room.width() / _SHARE / _LARGEST.width(), room.height() / _SHARE / _LARGEST.height(), 1.0)
-        size = QSize(round(_LARGEST.width() * share), round(_LARGEST.height() * share))
-        if size.width() < _SMALLEST.width() or size.height() < _SMALLEST.height():
+        share = min(room.width() / _SHARE / _MAX_SIZE.width(), room.height() / _SHARE / _MAX_SIZE.height(), 1.0)
+        size = QSize(round(_MAX_SIZE.width() * share), round(_MAX_SIZE.height() * share))
+        if size.width() < _MIN_SIZE.width() or size.height() < _MIN_SIZE.height():
             return None
         return size
 

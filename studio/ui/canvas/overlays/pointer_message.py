@@ -8,7 +8,7 @@ from PySide6.QtWidgets import QLabel, QWidget
 
 from studio.ui.theme.theme import ThemeManager
 
-_WIDEST, _GAP, _DURATION_MS = 320, 16, 4000
+_MAX_WIDTH, _GAP, _DURATION_MS = 320, 16, 4000
 
 
 class PointerMessage(QLabel):
@@ -33,7 +33,7 @@ class PointerMessage(QLabel):
             return
         parent = self.parentWidget()
         assert parent is not None
-        width = min(self.fontMetrics().horizontalAdvance(text) + 2 * self.margin() + 4, _WIDEST)
+        width = min(self.fontMetrics().horizontalAdvance(text) + 2 * self.margin() + 4, _MAX_WIDTH)
         self.resize(width, self.heightForWidth(width))
         x = min(at.x() + _GAP, parent.width() - self.width() - 8)
         y = at.y() + _GAP if at.y() + _GAP + self.height() < parent.height() else at.y() - _GAP - self.height()

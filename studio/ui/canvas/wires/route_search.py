@@ -36,9 +36,9 @@ _CROSSING = 44.0
 """Length over which two crossing wires may be close to each other."""
 _AROUND = 160.0
 """Margin around the direct curve in which obstacles of other routes are searched."""
-_MOST = 128
+_MAX_NODES = 128
 """With more nodes around a wire, it keeps its direct curve."""
-_TRIES = 32
+_MAX_CANDIDATES = 32
 """Maximum number of candidate routes per margin."""
 
 
@@ -60,11 +60,11 @@ def find_route(direct: WireCurve, find_obstacles: Callable[[Box], Obstacles]) ->
     if conflicts == (0, 0):
         return direct
     near = find_obstacles(_widened(direct.box, _AROUND))
-    if len(near.boxes) > _MOST:
+    if len(near.boxes) > _MAX_NODES:
         return direct
     best, least = direct, conflicts
     for margin in _MARGINS:
-        for curve in islice(_candidate_routes(direct.start, direct.end, near.boxes, margin), _TRIES):
+        for curve in islice(_candidate_routes(direct.start, direct.end, near.boxes, margin), _MAX_CANDIDATES):
             conflicts = _conflicts(curve, near, most=least[0])
             if conflicts == (0, 0):
                 return curve
@@ -76,7 +76,7 @@ def find_route(direct: WireCurve, find_obstacles: Callable[[Box], Obstacles]) ->
 def passes_through(curve: WireCurve, box: Box, margin: float = -1.0) -> bool:
     """Whether a curve intersects the inside of a box that is extended by `margin` above and below."""
     inner = Box(box.left + 1, box.top - margin, box.right - 1, box.bottom + margin)
-    return curve.box.meets(inner) and curve.passes_through(inner)
+    return curve.box.overlaps(inner) and curve.passes_through(inner)
 
 
 def _conflicts(curve: WireCurve, near: Obstacles, margin: float = -1.0, *, most: float = math.inf) -> tuple[int, float]:

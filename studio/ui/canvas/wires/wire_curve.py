@@ -22,7 +22,7 @@ _CELL = 4.0
 """Side length of the grid cells with which curves are compared."""
 _ROW = 1 << 24
 """Difference between the numbers of horizontally adjacent cells; vertically adjacent cells differ by 1."""
-_LONGEST = 20_000.0
+_MAX_COMPARED_SIZE = 20_000.0
 """Curves with a larger box are not compared."""
 
 
@@ -108,8 +108,8 @@ class WireCurve:
     def shared_length(self, other: WireCurve) -> float:
         """Approximate length of the longest part on which two curves are less than 8 pixels apart."""
         if (
-            not self.box.meets(_widened(other.box, 2 * _CELL))
-            or max(_half_perimeter(self.box), _half_perimeter(other.box)) > _LONGEST
+            not self.box.overlaps(_widened(other.box, 2 * _CELL))
+            or max(_half_perimeter(self.box), _half_perimeter(other.box)) > _MAX_COMPARED_SIZE
         ):
             return 0.0
         longest = run = 0

@@ -16,9 +16,9 @@ from studio.ui.canvas.nodes.node_item import NodeItem
 from studio.ui.canvas.wires.route_search import Obstacles
 from studio.ui.canvas.wires.wire_item import WireItem
 
-_MANY_AREAS = 128
+_MAX_AREAS = 128
 """With more changed areas, all wires are rerouted instead of those nearby."""
-_MOST_WIRES = 64
+_MAX_WIRES = 64
 """With more wires nearby, a wire is routed without avoiding other wires."""
 
 FindItems = Callable[[Box], tuple[list[NodeItem], list[WireItem]]]
@@ -52,7 +52,7 @@ class WireRouter:
         """Reroute wires near changes, then wires near those; all wires after many changes."""
         areas, self._invalid_areas = self._invalid_areas, []
         items, self._invalid_wires = self._invalid_wires, set()
-        if len(areas) > _MANY_AREAS:
+        if len(areas) > _MAX_AREAS:
             items = set(self._wires.values())
         else:
             for area in areas:
@@ -80,5 +80,5 @@ class WireRouter:
         others = [each for each in wires if each.rank < item.rank and each.wire.source != item.wire.source]
         return Obstacles(
             [node.box for node in nodes if node not in ends],
-            [each.curve for each in others] if len(others) <= _MOST_WIRES else (),
+            [each.curve for each in others] if len(others) <= _MAX_WIRES else (),
         )
