@@ -115,8 +115,8 @@ def from_numpy(dtype: Any) -> DType:
         native = np.dtype(dtype).newbyteorder("=")
         if native in _BY_NUMPY:
             return _BY_NUMPY[native]
-        known = ", ".join(BY_NAME)
-        raise DTypeError(f"NumPy dtype {np.dtype(dtype)} has no tensor type. Convert it to one of: {known}.") from None
+        names = ", ".join(BY_NAME)
+        raise DTypeError(f"NumPy dtype {np.dtype(dtype)} has no tensor type. Convert it to one of: {names}.") from None
 
 
 def get_default_dtype() -> DType:

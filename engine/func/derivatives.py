@@ -209,7 +209,7 @@ class _Tracked:
         """Return the Jacobian of one output with respect to every input."""
         flat = output.reshape(-1)
         rows = [self.gradients([flat[i]], None) for i in range(len(flat))]
-        columns = [[row[place] for row in rows] for place in range(len(self.inputs))]
+        columns = [[row[index] for row in rows] for index in range(len(self.inputs))]
         return [
             (stack(column) if column else x.new_zeros(0)).reshape(*output.shape, *x.shape)
             for column, x in zip(columns, self.inputs, strict=True)

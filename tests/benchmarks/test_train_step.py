@@ -20,10 +20,10 @@ def run(*arguments: str) -> str:
 @pytest.mark.slow
 def test_json() -> None:
     [line] = run("--seconds", "0", "--json").splitlines()
-    found = json.loads(line)
-    assert found["benchmark"] == "mlp-64"
-    assert found["steps"] >= 10
-    assert found["engine_ms"] > 0
+    result = json.loads(line)
+    assert result["benchmark"] == "mlp-64"
+    assert result["steps"] >= 10
+    assert result["engine_ms"] > 0
 
 
 @pytest.mark.slow
@@ -36,7 +36,7 @@ def test_the_compiled_step() -> None:
     script = str(SCRIPT.with_name("compile.py"))
     options = ["--only", "mlp-64", "--threads", "1", "--seconds", "0", "--json", "--without", "torch.compile"]
     done = subprocess.run([sys.executable, script, *options], capture_output=True, text=True, check=True, timeout=1000)
-    found, recording = map(json.loads, done.stdout.splitlines())
+    result, recording = map(json.loads, done.stdout.splitlines())
     for key in ("engine_ms", "eager_ms", "first_ms", "eager_first_ms", "compiled_ms", "loaded_ms", "new_kb"):
-        assert found[key] > 0, key
+        assert result[key] > 0, key
     assert recording["record_us"] > 0

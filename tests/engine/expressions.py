@@ -13,7 +13,7 @@ BUILTIN = (IndexError, TypeError, ValueError, BufferError, RuntimeError)
 
 
 def outcome(text: str, lib: Any) -> tuple[str, Any]:
-    """What `text` comes to, in a form that can be compared: tensors by dtype, shape, gradient and numbers."""
+    """The result of `text` in comparable form: tensors by dtype, shape, gradient and numbers."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
@@ -40,7 +40,7 @@ def _text(text: str) -> str:
 
 
 def check(text: str, torch: Any) -> None:
-    """Raises AssertionError unless both libraries come to the same, errors included."""
+    """Raises AssertionError unless both libraries give the same results or errors."""
     (kind, found), (wanted_kind, wanted) = outcome(text, engine), outcome(text, torch)
     assert kind == wanted_kind, (found, wanted)
     if kind == "error":

@@ -32,7 +32,7 @@ _WAITS = ("__syncthreads", "__syncwarp", "__shfl_xor_sync")
 
 
 def folder() -> Path:
-    """Where compiled sources are kept from run to run, beside the CPU's kernels."""
+    """Cache folder of compiled sources, beside the CPU's kernels."""
     return Path(os.environ.get(FOLDER_VARIABLE) or tempfile.gettempdir()) / "cuda_shim"
 
 
@@ -47,7 +47,7 @@ class RawModule:
         return RawKernel(self, name)
 
     def library(self) -> Any:
-        """The machine code; what was compiled before is found again."""
+        """Machine code, cached by source."""
         if COMPILER is None:
             raise RuntimeError("there is no g++")
         text = self._text()
@@ -59,9 +59,9 @@ class RawModule:
             handle, name = tempfile.mkstemp(dir=folder(), suffix=".so")
             os.close(handle)
             command = [COMPILER, *FLAGS, f"-I{SHIM}", "-x", "c++", "-", "-o", name]
-            found = subprocess.run(command, input=text, text=True, capture_output=True, check=False)
-            if found.returncode:
-                raise RuntimeError(found.stderr)
+            result = subprocess.run(command, input=text, text=True, capture_output=True, check=False)
+            if result.returncode:
+                raise RuntimeError(result.stderr)
             os.replace(name, path)
         return ctypes.CDLL(str(path))
 
@@ -98,7 +98,7 @@ class RawKernel:
 
 
 def _boxed(argument: Any) -> Any:
-    """Memory that holds an argument as CuPy hands it to CUDA."""
+    """Memory of an argument, in the form in which CuPy passes it to CUDA."""
     if hasattr(argument, "_inside"):
         return np.array(argument._inside.ctypes.data, np.uint64)
     if isinstance(argument, np.ndarray):

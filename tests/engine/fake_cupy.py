@@ -38,9 +38,9 @@ class ndarray:  # noqa: N801
 
     @property
     def flags(self) -> Any:
-        found = self._inside.flags
+        result = self._inside.flags
         return types.SimpleNamespace(
-            c_contiguous=found.c_contiguous, f_contiguous=found.f_contiguous, owndata=found.owndata
+            c_contiguous=result.c_contiguous, f_contiguous=result.f_contiguous, owndata=result.owndata
         )
 
     @property
@@ -54,8 +54,8 @@ class ndarray:  # noqa: N801
     def __getattr__(self, name: str) -> Any:
         if name not in MEMBERS:
             raise AttributeError(f"'cupy.ndarray' object has no attribute {name!r}")
-        found = getattr(self._inside, name)
-        return _wrapped(found) if callable(found) else _out(found)
+        result = getattr(self._inside, name)
+        return _wrapped(result) if callable(result) else _out(result)
 
     def __getitem__(self, index: Any) -> Any:
         return _out(self._inside[_in(index)])
@@ -100,8 +100,8 @@ def _add_operators() -> None:
 
 def _operator(dunder: str) -> Callable[[ndarray, Any], Any]:
     def operate(self: ndarray, other: Any) -> Any:
-        found = getattr(self._inside, dunder)(_in(other))
-        return self if found is self._inside else found if found is NotImplemented else _out(found)
+        result = getattr(self._inside, dunder)(_in(other))
+        return self if result is self._inside else result if result is NotImplemented else _out(result)
 
     return operate
 
@@ -150,12 +150,12 @@ class _Namespace(types.ModuleType):
         self._source = source
 
     def __getattr__(self, name: str) -> Any:
-        found = getattr(self._source, name)
-        if isinstance(found, np.ufunc):
-            return _Ufunc(found)
-        if isinstance(found, types.ModuleType):
-            return _Namespace(f"{self.__name__}.{name}", found)
-        return _wrapped(found) if callable(found) and not isinstance(found, type) else found
+        result = getattr(self._source, name)
+        if isinstance(result, np.ufunc):
+            return _Ufunc(result)
+        if isinstance(result, types.ModuleType):
+            return _Namespace(f"{self.__name__}.{name}", result)
+        return _wrapped(result) if callable(result) and not isinstance(result, type) else result
 
 
 class _Ufunc:
@@ -169,10 +169,10 @@ class _Ufunc:
 
 
 def asarray(value: Any, dtype: Any = None, order: Any = None) -> ndarray:
-    """Arrays of the device stay as they are where they fit."""
+    """Arrays of the device are used unchanged if they fit."""
     if isinstance(value, ndarray):
-        found = np.asarray(value._inside, dtype, order=order)
-        return value if found is value._inside else ndarray(found)
+        result = np.asarray(value._inside, dtype, order=order)
+        return value if result is value._inside else ndarray(result)
     return ndarray(np.array(value, dtype, order=order or "K"))
 
 

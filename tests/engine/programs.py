@@ -191,7 +191,7 @@ def _zeros(lib: Any, like: Any) -> Any:
 
 @dataclass(frozen=True)
 class Step:
-    """One operation on the values made so far; `left` and `right` count modulo how many there are."""
+    """One operation on the values so far; `left` and `right` are indices modulo their number."""
 
     name: str
     left: int
@@ -202,20 +202,20 @@ class Step:
 
 
 def steps() -> st.SearchStrategy[Step]:
-    """Views and writes come up as often as all that computes, since they are where things go wrong."""
+    """Views and writes are as frequent as all other ops, because they cause most errors."""
     name = st.one_of(st.sampled_from([*COMPUTE, BACKWARD]), st.sampled_from(list(VIEW)), st.sampled_from(list(WRITE)))
     number = st.integers(0, 11)
     return st.builds(Step, name, number, number, st.integers(0, len(INDICES) - 1), st.integers(0, 6).map(bool))
 
 
 class Machine:
-    """Runs steps in the library `lib`; `values` are what they made, five given tensors first."""
+    """Runs steps in the library `lib`; `values` are five given tensors, then the results."""
 
     def __init__(self, lib: Any, device: str = "cpu") -> None:
         self.lib = lib
         random = np.random.default_rng(0)
-        drawn = [random.normal(size=shape).round(3) for shape in ((3, 4), (4,), (3, 1), (3, 4), (2, 3, 4))]
-        self.values = [lib.tensor(array.tolist(), dtype=lib.float64, device=device) for array in drawn]
+        samples = [random.normal(size=shape).round(3) for shape in ((3, 4), (4,), (3, 1), (3, 4), (2, 3, 4))]
+        self.values = [lib.tensor(array.tolist(), dtype=lib.float64, device=device) for array in samples]
         for leaf in self.values[:3]:
             leaf.requires_grad_()
 

@@ -467,17 +467,17 @@ def test_augmented_assignment_writes_in_place(operator: str, dtype: str) -> None
     torch = pytest.importorskip("torch")
     if dtype == "bool" and operator in ("<<=", ">>="):
         return  # the engine shifts booleans to booleans
-    found: list[Any] = []
+    result: list[Any] = []
     for lib in (engine, torch):
         x = lib.tensor([1, 1, 0] if dtype == "bool" else [5, 6, 7], dtype=getattr(lib, dtype))
         names = {"x": x, "y": lib.tensor([True, False, True]) if dtype == "bool" else 2}
         try:
             exec(f"x {operator} y", names)
         except (RuntimeError, TypeError) as error:
-            found.append(isinstance(error, RuntimeError))
+            result.append(isinstance(error, RuntimeError))
         else:
-            found.append((names["x"] is x, x.tolist(), str(x.dtype).partition(".")[2]))
-    assert found[0] == found[1]
+            result.append((names["x"] is x, x.tolist(), str(x.dtype).partition(".")[2]))
+    assert result[0] == result[1]
 
 
 def _lines(text: str) -> list[str]:

@@ -128,10 +128,10 @@ def test_tensors_on_different_devices_are_not_mixed() -> None:
 def test_creation_on_cuda() -> None:
     with Device("cuda"):
         like = engine.zeros_like(engine.ones(1))
-        drawn = engine.rand(2)
+        samples = engine.rand(2)
         filled = [engine.zeros(2), engine.ones(2, 2), engine.full((2,), 3), engine.eye(2)]
         counted = [engine.tensor([1, 2]), engine.arange(3), engine.linspace(0, 1, 3)]
-        made = [like, drawn, *filled, *counted]
+        made = [like, samples, *filled, *counted]
     assert all(x.is_cuda and type(x._numbers()) is fake_cupy.ndarray for x in made)
     assert like.new_zeros(2).is_cuda
     assert counted[0].new_tensor([1.5]).tolist() == [1]
@@ -162,13 +162,13 @@ def test_a_step_of_training_on_cuda() -> None:
         optimizer = optim.Adam(model.parameters(), lr=0.01)
         images = engine.rand(5, 1, 8, 8).to(device)
         labels = engine.tensor([0, 1, 2, 0, 1]).to(device)
-        found = []
+        result = []
         for _ in range(3):
             loss = nn.CrossEntropyLoss()(model(images), labels)
             optimizer.zero_grad()
             loss.backward()
             optimizer.step()
-            found.append(loss.item())
-        return found
+            result.append(loss.item())
+        return result
 
     assert losses("cuda") == pytest.approx(losses("cpu"), rel=1e-5)

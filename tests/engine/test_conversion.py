@@ -53,14 +53,14 @@ def test_gradients(change: Callable[[Any, Any], Any]) -> None:
 def test_values_put_have_gradients() -> None:
     torch = pytest.importorskip("torch")
     for accumulate in (False, True):
-        found: list[Any] = []
+        result: list[Any] = []
         for lib in (engine, torch):
             values = lib.tensor([[1.0], [2.0]], requires_grad=True)
             x = lib.zeros(3, 4)
             x.index_put_((lib.tensor([0, 2]),), values, accumulate=accumulate)
             (x * lib.arange(12.0).reshape(3, 4)).sum().backward()
-            found.append(values.grad.tolist())
-        assert found[0] == found[1]
+            result.append(values.grad.tolist())
+        assert result[0] == result[1]
 
 
 def test_a_view_of_another_dtype_shares_memory() -> None:

@@ -73,10 +73,10 @@ CASES: dict[str, Callable[[Any], Any]] = {
 @pytest.mark.parametrize("make", CASES.values(), ids=CASES)
 def test_creation_matches_pytorch(make: Callable[[Any], Any]) -> None:
     torch = pytest.importorskip("torch")
-    found, wanted = make(engine), make(torch)
-    assert f"torch.{found.dtype.name}" == str(wanted.dtype)
-    assert (tuple(found.shape), found.requires_grad) == (tuple(wanted.shape), wanted.requires_grad)
-    np.testing.assert_allclose(found.detach().numpy(), wanted.detach().numpy(), rtol=1e-6)
+    found, expected = make(engine), make(torch)
+    assert f"torch.{found.dtype.name}" == str(expected.dtype)
+    assert (tuple(found.shape), found.requires_grad) == (tuple(expected.shape), expected.requires_grad)
+    np.testing.assert_allclose(found.detach().numpy(), expected.detach().numpy(), rtol=1e-6)
 
 
 REFUSED: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
@@ -149,10 +149,10 @@ def test_random_numbers_repeat_with_their_seed(draw: Callable[[Any], Tensor]) ->
     first, again, other = draw(Generator(1)), draw(Generator(1)), draw(Generator(2))
     assert first.tolist() == again.tolist() != other.tolist()
     engine.manual_seed(3)
-    drawn = draw(None).tolist()
-    assert draw(None).tolist() != drawn
+    samples = draw(None).tolist()
+    assert draw(None).tolist() != samples
     engine.manual_seed(3)
-    assert draw(None).tolist() == drawn
+    assert draw(None).tolist() == samples
 
 
 def test_like_follows_dtype_and_device() -> None:

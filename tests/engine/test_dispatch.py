@@ -20,21 +20,21 @@ LARGE = 200_001
 
 
 def test_overflow_is_silent_in_every_thread() -> None:
-    found: list[Any] = []
+    result: list[Any] = []
 
     def overflow() -> None:
-        found.append((engine.full((2,), 1e38) * 10).tolist())
-        found.append(engine.zeros(1).log().tolist())
+        result.append((engine.full((2,), 1e38) * 10).tolist())
+        result.append(engine.zeros(1).log().tolist())
 
     overflow()
     thread = threading.Thread(target=overflow)
     thread.start()
     thread.join()
-    assert found == [[np.inf, np.inf], [-np.inf]] * 2
+    assert result == [[np.inf, np.inf], [-np.inf]] * 2
 
 
 def test_an_op_may_run_in_the_middle_of_a_kernel() -> None:
-    """As when the collector frees something whose finalizer computes."""
+    """For example, the garbage collector frees an object whose finalizer computes."""
     x = engine.full((2,), 1e38)
     for operation in (lambda: x * x, x.exp, lambda: x.mul_(x)):
         assert MODES.call_silently(operation).tolist() == [np.inf, np.inf]
@@ -51,9 +51,9 @@ def test_bfloat16_computes_in_float32_and_rounds_once() -> None:
         lambda x: x.softmax(0), lambda x: x.reshape(8, 8) @ x.reshape(8, 8), lambda x: x.clone().add_(0.1),
         lambda x: x.clone().mul_(x), lambda x: x.float() + x, lambda x: x.sum(dtype=type_of(x)),
     ):  # fmt: skip
-        found, wanted = operation(x), operation(there)
-        assert str(found.dtype).split(".")[1] == str(wanted.dtype).split(".")[1]
-        np.testing.assert_allclose(found.float().numpy(), wanted.float().numpy(), rtol=2**-7, atol=1e-6)
+        actual, expected = operation(x), operation(there)
+        assert str(actual.dtype).split(".")[1] == str(expected.dtype).split(".")[1]
+        np.testing.assert_allclose(actual.float().numpy(), expected.float().numpy(), rtol=2**-7, atol=1e-6)
     assert engine.ones(1000, dtype=engine.bfloat16).sum().item() == 1000  # 256 + 1 is 256 in bfloat16
 
 
@@ -87,11 +87,11 @@ def test_fast_path_equals_the_general_path(name: str) -> None:
 
 def outcome(way: Any, op: Op, inputs: tuple[Any, ...]) -> Any:
     try:
-        found = way(op, inputs, op.defaults)
+        result = way(op, inputs, op.defaults)
     except (TypeError, ValueError, ArithmeticError, engine.errors.EngineError) as error:
         return type(error), str(error)
-    numbers = None if found.is_meta else repr(found.tolist())
-    return found.dtype, tuple(found.shape), numbers, found.requires_grad, found.grad_fn and found.grad_fn.name()
+    numbers = None if result.is_meta else repr(result.tolist())
+    return result.dtype, tuple(result.shape), numbers, result.requires_grad, result.grad_fn and result.grad_fn.name()
 
 
 def test_out_must_follow_the_inputs_of_a_kernel() -> None:
@@ -115,10 +115,10 @@ def test_large_updates_equal_small_ones(name: str) -> None:
     update = UPDATES[name]
     x, y, z = (engine.rand(LARGE) + 0.5 for _ in range(3))
     pieces = zip(*(tensor.split(1000) for tensor in (x, y, z)), strict=True)
-    wanted = engine.cat([update(*(part.clone() for part in parts)) for parts in pieces])
-    np.testing.assert_array_equal(update(x.clone(), y, z).numpy(), wanted.numpy())
+    expected = engine.cat([update(*(part.clone() for part in parts)) for parts in pieces])
+    np.testing.assert_array_equal(update(x.clone(), y, z).numpy(), expected.numpy())
     strided = engine.stack([x, x], dim=1)[:, 0]
-    np.testing.assert_array_equal(update(strided, y, z).numpy(), wanted.numpy())
+    np.testing.assert_array_equal(update(strided, y, z).numpy(), expected.numpy())
 
 
 @pytest.mark.parametrize("name", UPDATES)
@@ -127,7 +127,7 @@ def test_large_updates_read_their_operands_before_they_write(name: str) -> None:
     memory = engine.rand(LARGE) + 0.5
     for target, operand in ((slice(1, None), slice(None, -1)), (slice(None, -1), slice(1, None))):
         x, apart = memory.clone(), memory.clone()
-        wanted = update(apart[target], memory[operand], memory[operand])
-        np.testing.assert_array_equal(update(x[target], x[operand], x[operand]).numpy(), wanted.numpy())
+        expected = update(apart[target], memory[operand], memory[operand])
+        np.testing.assert_array_equal(update(x[target], x[operand], x[operand]).numpy(), expected.numpy())
     x = memory.clone()
     np.testing.assert_array_equal(update(x, x, x).numpy(), update(memory.clone(), memory, memory).numpy())

@@ -41,9 +41,9 @@ DRAWS: dict[str, tuple[Callable[[Generator], Any], Callable[[Any], Any]]] = {
 
 @pytest.mark.parametrize(("draw", "cdf"), DRAWS.values(), ids=DRAWS)
 def test_continuous(draw: Callable[[Generator], Any], cdf: Callable[[Any], Any]) -> None:
-    drawn = draw(Generator(7))
-    assert drawn.tolist() == draw(Generator(7)).tolist() != draw(Generator(8)).tolist()
-    ranks = np.sort(cdf(np.sort(drawn.double().numpy())))
+    samples = draw(Generator(7))
+    assert samples.tolist() == draw(Generator(7)).tolist() != draw(Generator(8)).tolist()
+    ranks = np.sort(cdf(np.sort(samples.double().numpy())))
     distance = np.abs(ranks - (np.arange(N) + 0.5) / N).max()
     assert distance < 1.95 / math.sqrt(N)  # Kolmogorov and Smirnov: one in a thousand is further away
 
@@ -80,23 +80,23 @@ DISCRETE: dict[str, tuple[Callable[[Generator], Any], Callable[[int], float]]] =
 
 @pytest.mark.parametrize(("draw", "probability"), DISCRETE.values(), ids=DISCRETE)
 def test_discrete(draw: Callable[[Generator], Any], probability: Callable[[int], float]) -> None:
-    drawn = draw(Generator(5))
-    assert drawn.tolist() == draw(Generator(5)).tolist()
-    found = np.bincount(drawn.long().numpy().reshape(-1), minlength=12)
-    for value, count in enumerate(found):
-        wanted = probability(value)
-        assert abs(count - N * wanted) <= 4.5 * math.sqrt(N * wanted * (1 - wanted)) + 1e-9, value
+    samples = draw(Generator(5))
+    assert samples.tolist() == draw(Generator(5)).tolist()
+    actual = np.bincount(samples.long().numpy().reshape(-1), minlength=12)
+    for value, count in enumerate(actual):
+        expected = probability(value)
+        assert abs(count - N * expected) <= 4.5 * math.sqrt(N * expected * (1 - expected)) + 1e-9, value
 
 
 def test_without_replacement_samples_are_distinct() -> None:
-    drawn = engine.multinomial(engine.rand(50, 20) + 0.1, 20)
-    assert (np.sort(drawn.numpy(), 1) == np.arange(20)).all()
+    samples = engine.multinomial(engine.rand(50, 20) + 0.1, 20)
+    assert (np.sort(samples.numpy(), 1) == np.arange(20)).all()
 
 
 def test_random_integers_cover_the_dtype() -> None:
     for dtype, most in ((engine.uint8, 255), (engine.int8, 127), (engine.float16, 2048), (engine.bool, 1)):
-        drawn = engine.empty(20_000, dtype=dtype).random_()
-        assert (int(drawn.double().numpy().min()), int(drawn.double().numpy().max())) == (0, most)
+        samples = engine.empty(20_000, dtype=dtype).random_()
+        assert (int(samples.double().numpy().min()), int(samples.double().numpy().max())) == (0, most)
 
 
 def test_views_are_filled_in_place_and_followed() -> None:

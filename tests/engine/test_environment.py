@@ -33,8 +33,8 @@ def test_the_choice_on_linux(text: str, cpu: Cpu, core: str | None) -> None:
 
 
 def test_the_choice_on_windows() -> None:
-    found = environment._windows_cpu("AMD64 Family 26 Model 68 Stepping 0, AuthenticAMD", True)
-    assert found == Cpu("AuthenticAMD", 26, True)
+    result = environment._windows_cpu("AMD64 Family 26 Model 68 Stepping 0, AuthenticAMD", True)
+    assert result == Cpu("AuthenticAMD", 26, True)
     assert environment._windows_cpu("", False) == Cpu()
 
 

@@ -145,10 +145,10 @@ def test_nan_and_infinity_as_in_pytorch(name: str, with_nan: bool) -> None:
     numbers = [0.0, INF, -INF, -1.5, 700.0, -800.0, 1e-300] + [NAN] * with_nan
     x, tx = tensor(numbers, dtype=engine.float64, requires_grad=True), torch.tensor(numbers, dtype=torch.float64)
     tx.requires_grad_()
-    found, wanted = operation(x), operation(tx)
-    np.testing.assert_allclose(found.detach().numpy(), wanted.detach().numpy(), rtol=1e-12)
-    if wanted.requires_grad:
-        found.sum().backward()
-        wanted.sum().backward()
+    actual, expected = operation(x), operation(tx)
+    np.testing.assert_allclose(actual.detach().numpy(), expected.detach().numpy(), rtol=1e-12)
+    if expected.requires_grad:
+        actual.sum().backward()
+        expected.sum().backward()
         assert isinstance(x.grad, Tensor)
         np.testing.assert_allclose(x.grad.numpy(), tx.grad.numpy(), rtol=1e-10)

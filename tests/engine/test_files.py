@@ -78,7 +78,7 @@ def test_pipe_that_replaces_a_file_after_the_check(tmp_path: Path, monkeypatch: 
 @posix
 @pytest.mark.parametrize("name", ["pipe", "/dev/zero"])
 def test_no_source_of_samples_waits_for_a_pipe_or_reads_a_device(tmp_path: Path, name: str) -> None:
-    """Each of these blocked, or took memory without end."""
+    """Regression test: each of these blocked or used unlimited memory."""
     special = tmp_path / name
     if not special.exists():
         os.mkfifo(special)
@@ -119,7 +119,7 @@ def test_no_source_of_samples_waits_for_a_pipe_or_reads_a_device(tmp_path: Path,
 
 
 def test_errors_do_not_quote_files_that_are_not_tables(tmp_path: Path) -> None:
-    """A project of somebody else may name any file of the user's."""
+    """A project from another person may name any file of the user."""
     path = tmp_path / "id_rsa"
     path.write_text("secret,secret\nsecret,3\n")
     for read in (lambda: data.CSV(str(path), "y"), lambda: data.ImageList(str(path))):

@@ -123,13 +123,13 @@ def test_the_same_seed_gives_the_same_weights() -> None:
 def test_run_can_continue_another() -> None:
     whole = Clouds(seed=1)
     losses = [event.loss for event in fit.fit(whole, epochs=3) if isinstance(event, fit.Step)]
-    begun = fit.fit(Clouds(seed=1), epochs=1)
-    list(begun)
+    first = fit.fit(Clouds(seed=1), epochs=1)
+    list(first)
     parts = Clouds(seed=1)
-    going_on = fit.fit(parts, epochs=3)
-    going_on.load_state_dict(begun.state_dict())
+    second = fit.fit(parts, epochs=3)
+    second.load_state_dict(first.state_dict())
     engine.manual_seed(99)
-    rest = list(going_on)
+    rest = list(second)
     assert (rest[0].epoch, rest[0].step) == (1, 4)
     assert [event.loss for event in rest if isinstance(event, fit.Step)] == losses[4:]
     assert [event.step for event in rest if isinstance(event, fit.Step)] == list(range(5, 13))
@@ -211,9 +211,9 @@ def test_two_optimizers_each_minimize_their_loss() -> None:
     points, labels = next(iter(task.setup().train))
     loss = task.criterion(task.model(points), labels)
     grads = engine.grad(loss, list(task.model.parameters()))
-    found = task.losses((points, labels))
-    compute_gradients(task, found)
-    step_optimizers(task, found)
+    result = task.losses((points, labels))
+    compute_gradients(task, result)
+    step_optimizers(task, result)
     for old, new, grad, sign in zip(start, weights(task), grads, (-1, -1, 1, 1), strict=True):
         np.testing.assert_allclose(new, old + sign * 0.1 * grad.numpy(), atol=1e-6)
 
@@ -249,10 +249,10 @@ def test_preserve_state_changes_nothing() -> None:
             self.adam = optim.Adam(self.model.parameters(), lr=0.05)
 
     def losses(look: bool) -> list[float]:
-        task, found = WithBuffers(seed=2), []
+        task, result = WithBuffers(seed=2), []
         for event in fit.fit(task, epochs=2):
             if isinstance(event, fit.Step):
-                found += [event.loss, event.metrics["accuracy"]]
+                result += [event.loss, event.metrics["accuracy"]]
                 if look:
                     grads = [parameter.grad for parameter in task.model.parameters()]
                     with fit.preserve_state(task):
@@ -260,13 +260,13 @@ def test_preserve_state_changes_nothing() -> None:
                         for loss in task.losses(next(iter(task.setup().train))).values():
                             loss.backward()
                     assert all(p.grad is grad for p, grad in zip(task.model.parameters(), grads, strict=True))
-        return [*found, *(buffer.sum().item() for buffer in task.model.buffers())]
+        return [*result, *(buffer.sum().item() for buffer in task.model.buffers())]
 
     assert losses(look=True) == losses(look=False)
 
 
 class Searching(Clouds):
-    """Trained by an optimizer that evaluates the loss several times in each step."""
+    """A task with an optimizer that evaluates the loss several times per step."""
 
     def configure(self) -> None:
         super().configure()
@@ -291,13 +291,13 @@ def test_an_optimizer_that_needs_a_closure() -> None:
     assert epochs[-1].val_loss < 0.5 * steps[0].loss
     assert task.evaluations > 2 * len(steps)
     # Each sample is measured once, however often the search looked at it.
-    first = [step for step in steps if step.epoch == 1][-1]
-    assert first.metrics["accuracy"] * 60 == pytest.approx(round(first.metrics["accuracy"] * 60))
-    begun = fit.fit(Searching(seed=3), epochs=1)
-    list(begun)
+    last_step = [step for step in steps if step.epoch == 1][-1]
+    assert last_step.metrics["accuracy"] * 60 == pytest.approx(round(last_step.metrics["accuracy"] * 60))
+    first = fit.fit(Searching(seed=3), epochs=1)
+    list(first)
     again = Searching(seed=3)
-    going_on = fit.fit(again, epochs=2)
-    going_on.load_state_dict(begun.state_dict())
-    list(going_on)
+    second = fit.fit(again, epochs=2)
+    second.load_state_dict(first.state_dict())
+    list(second)
     for ours, others in zip(weights(again), weights(task), strict=True):
         np.testing.assert_array_equal(ours, others)

@@ -88,11 +88,11 @@ def test_a_module_with_other_weights() -> None:
         return func.functional_call(module, (parameters, {}), (x,)).pow(2).sum()
 
     given = dict(module.named_parameters())
-    found = func.grad(loss)({name: tensor.detach() for name, tensor in given.items()}, x)
+    result = func.grad(loss)({name: tensor.detach() for name, tensor in given.items()}, x)
     module(x).pow(2).sum().backward()
     for name, tensor in given.items():
         assert tensor.grad is not None
-        np.testing.assert_allclose(found[name].numpy(), tensor.grad.numpy(), rtol=1e-6)
+        np.testing.assert_allclose(result[name].numpy(), tensor.grad.numpy(), rtol=1e-6)
 
 
 def test_tied_weights() -> None:
@@ -107,7 +107,7 @@ def test_tied_weights() -> None:
 
 def test_a_tangent_kernel() -> None:
     """Contracted from products with the Jacobian of a model, and from the Jacobian itself."""
-    found = []
+    result = []
     for lib in (engine, torch):
         model = lib.nn.Sequential(lib.nn.Linear(3, 4), lib.nn.Tanh(), lib.nn.Linear(4, 2)).double()
         numbers = np.random.default_rng(0)
@@ -122,11 +122,11 @@ def test_a_tangent_kernel() -> None:
 
         out, back = lib.func.vjp(at(x2), parameters)
         rows = [lib.func.jvp(at(x1), (parameters,), back(lib.eye(2).double()[i : i + 1]))[1] for i in range(2)]
-        found.append((out.numpy(), lib.stack(rows).numpy()))
+        result.append((out.numpy(), lib.stack(rows).numpy()))
         one, other = (lib.func.jacrev(at(x))(parameters) for x in (x1, x2))
         direct: Any = sum((one[n].flatten(2) @ other[n].flatten(2).transpose(1, 2)) for n in parameters)
-        np.testing.assert_allclose(direct.permute(2, 0, 1).numpy(), found[-1][1], rtol=1e-9)
-    same(list(found[0]), list(found[1]))
+        np.testing.assert_allclose(direct.permute(2, 0, 1).numpy(), result[-1][1], rtol=1e-9)
+    same(list(result[0]), list(result[1]))
 
 
 REFUSED_STRUCTURES: dict[str, Callable[[Any, Any], Any]] = {
@@ -151,8 +151,8 @@ def test_refused_structures(case: str) -> None:
 
 def test_errors_name_the_structures() -> None:
     x = engine.ones(2)
-    wanted = "the tangents must have the structure of the primals, ({'a': *, 'b': [*]},), not ({'a': *},)."
-    with pytest.raises(AutogradError, match=re.escape(wanted)):
+    expected = "the tangents must have the structure of the primals, ({'a': *, 'b': [*]},), not ({'a': *},)."
+    with pytest.raises(AutogradError, match=re.escape(expected)):
         func.jvp(lambda p: p["a"], ({"a": x, "b": [x]},), ({"a": x},))
     with pytest.raises(AutogradError, match=r"the result of the function must be tensors, .* not int"):
         func.jvp(lambda p: (p, 3), (x,), (x,))
@@ -246,10 +246,10 @@ def test_an_ensemble() -> None:
     assert parameters["0.weight"].is_leaf
     assert buffers["1.running_mean"].shape == (3, 4)
     x = engine.randn(5, 3)
-    found = func.vmap(lambda p, b, x: func.functional_call(models[0], (p, b), (x,)), in_dims=(0, 0, None))(
+    result = func.vmap(lambda p, b, x: func.functional_call(models[0], (p, b), (x,)), in_dims=(0, 0, None))(
         parameters, buffers, x
     )
-    for row, model in zip(found, models, strict=True):
+    for row, model in zip(result, models, strict=True):
         np.testing.assert_allclose(row.detach().numpy(), model(x).detach().numpy(), rtol=1e-6)
     with pytest.raises(ValueError, match="of one class"):
         func.stack_module_state([nn.Linear(1, 1), nn.ReLU()])
@@ -297,15 +297,15 @@ FORWARD: dict[str, Callable[[Any, Any, Any], Any]] = {
 
 @pytest.mark.parametrize("case", FORWARD)
 def test_forward_derivatives(case: str) -> None:
-    found = []
+    results = []
     for lib in (engine, torch):
         ad = lib.autograd.forward_ad
         with ad.dual_level():
             result = ad.unpack_dual(FORWARD[case](ad, lib.from_numpy(X.copy()), lib.from_numpy(Y.copy())))
             assert not result.primal.requires_grad
-            found.append([None if part is None else part.numpy() for part in result])
+            results.append([None if part is None else part.numpy() for part in result])
             assert result._fields == ("primal", "tangent")
-    (ours, our_tangent), (theirs, their_tangent) = found
+    (ours, our_tangent), (theirs, their_tangent) = results
     np.testing.assert_allclose(ours, theirs)
     if their_tangent is None:
         assert our_tangent is None
@@ -314,14 +314,14 @@ def test_forward_derivatives(case: str) -> None:
 
 
 def test_a_backward_pass_through_a_forward_derivative() -> None:
-    found = []
+    result = []
     for lib in (engine, torch):
         ad, x = lib.autograd.forward_ad, lib.from_numpy(X.copy()).requires_grad_()
         with ad.dual_level():
             tangent = ad.unpack_dual((ad.make_dual(x, lib.from_numpy(X.copy())) ** 3).sin()).tangent
             tangent.sum().backward()
-        found.append(x.grad.numpy())
-    np.testing.assert_allclose(*found)
+        result.append(x.grad.numpy())
+    np.testing.assert_allclose(*result)
 
 
 def test_a_model_of_dual_parameters() -> None:
@@ -334,8 +334,8 @@ def test_a_model_of_dual_parameters() -> None:
             delattr(model, name)
             setattr(model, name, ad.make_dual(value, tangents[name]))
         tangent = ad.unpack_dual(model(x)).tangent
-    want = x @ tangents["weight"].T + tangents["bias"]
-    np.testing.assert_allclose(tangent.numpy(), want.numpy(), rtol=1e-5, atol=1e-6)
+    expected = x @ tangents["weight"].T + tangents["bias"]
+    np.testing.assert_allclose(tangent.numpy(), expected.numpy(), rtol=1e-5, atol=1e-6)
 
 
 def test_refused_duals() -> None:
@@ -391,6 +391,6 @@ def test_tangents_of_another_dtype(dtype: str, other: str) -> None:
             parts = [part for result in results for part in ad.unpack_dual(result)]
         return [(str(part.dtype).rpartition(".")[2], part.flatten().tolist()) for part in parts]
 
-    for (ours, numbers), (theirs, wanted) in zip(facts(engine), facts(torch), strict=True):
+    for (ours, numbers), (theirs, expected) in zip(facts(engine), facts(torch), strict=True):
         assert ours == theirs
-        np.testing.assert_allclose(numbers, wanted, rtol=2e-3 if "float16" in (dtype, other) else 1e-6)
+        np.testing.assert_allclose(numbers, expected, rtol=2e-3 if "float16" in (dtype, other) else 1e-6)

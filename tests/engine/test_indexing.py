@@ -100,19 +100,19 @@ def test_reading(case: tuple[tuple[int, ...], list[Any]]) -> None:
     shape, items = case
     numbers = np.arange(np.prod(shape, dtype=int), dtype=float).reshape(shape)
     x, tx = engine.tensor(numbers, requires_grad=True), torch.tensor(numbers, requires_grad=True)
-    found, error = _attempt(lambda: x[_index(engine, items)])
-    wanted, their_error = _attempt(lambda: tx[_index(torch, items)])
-    if error is not None and "out of bounds" in str(error) and wanted is not None and wanted.numel() == 0:
+    actual, error = _attempt(lambda: x[_index(engine, items)])
+    expected, their_error = _attempt(lambda: tx[_index(torch, items)])
+    if error is not None and "out of bounds" in str(error) and expected is not None and expected.numel() == 0:
         return  # PyTorch does not check indices of empty selections
     assert (error is None) == (their_error is None), (error, their_error)
     if error is not None:
         assert isinstance(error, (ShapeError, DTypeError)), repr(error)
         assert isinstance(error, IndexError) == isinstance(their_error, IndexError), (error, their_error)
         return
-    np.testing.assert_array_equal(found.detach().numpy(), wanted.detach().numpy())
-    weights = np.arange(wanted.numel(), dtype=float).reshape(wanted.shape) + 1
-    (found * engine.tensor(weights)).sum().backward()
-    (wanted * torch.tensor(weights)).sum().backward()
+    np.testing.assert_array_equal(actual.detach().numpy(), expected.detach().numpy())
+    weights = np.arange(expected.numel(), dtype=float).reshape(expected.shape) + 1
+    (actual * engine.tensor(weights)).sum().backward()
+    (expected * torch.tensor(weights)).sum().backward()
     np.testing.assert_allclose(x.grad.numpy(), tx.grad.numpy())  # type: ignore[union-attr]
 
 
@@ -133,8 +133,8 @@ def test_writing(case: tuple[tuple[int, ...], list[Any]], kind: str) -> None:
     if kind == "number":
         value, theirs = 7.0, 7.0
     else:
-        drawn = np.random.default_rng(0).normal(size=part.shape if kind == "full" else part.shape[-1:])
-        value, theirs = engine.tensor(drawn, requires_grad=True), torch.tensor(drawn, requires_grad=True)
+        samples = np.random.default_rng(0).normal(size=part.shape if kind == "full" else part.shape[-1:])
+        value, theirs = engine.tensor(samples, requires_grad=True), torch.tensor(samples, requires_grad=True)
     _, error = _attempt(lambda: x.__setitem__(_index(engine, items), value))
     _, their_error = _attempt(lambda: tx.__setitem__(_index(torch, items), theirs))
     if error is not None and "out of bounds" in str(error) and part.numel() == 0:

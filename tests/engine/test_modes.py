@@ -79,11 +79,11 @@ def test_set_grad_enabled_as_a_call() -> None:
 
 def test_the_mode_is_per_thread() -> None:
     inside = threading.Barrier(2)
-    found: dict[str, bool] = {}
+    result: dict[str, bool] = {}
 
     def other() -> None:
         inside.wait(10)
-        found["other"] = engine.is_grad_enabled()
+        result["other"] = engine.is_grad_enabled()
         with engine.no_grad():
             inside.wait(10)
             inside.wait(10)
@@ -93,25 +93,25 @@ def test_the_mode_is_per_thread() -> None:
     with engine.no_grad():
         inside.wait(10)
         inside.wait(10)
-    found["this"] = engine.is_grad_enabled()
+    result["this"] = engine.is_grad_enabled()
     inside.wait(10)
     thread.join()
-    assert found == {"other": True, "this": True}
+    assert result == {"other": True, "this": True}
 
 
 @pytest.mark.parametrize("name", ["observer", "autocast", "capture"])
 def test_interceptor_disables_fast_calls_of_its_thread(name: str) -> None:
     assert MODES.fast_call is MODES.call_silently
-    found: list[Any] = []
+    result: list[Any] = []
     setattr(MODES, name, "somebody")
     try:
         assert MODES.fast_call is None
         thread = threading.Thread(
-            target=lambda: found.append((MODES.fast_call is MODES.call_silently, getattr(MODES, name)))
+            target=lambda: result.append((MODES.fast_call is MODES.call_silently, getattr(MODES, name)))
         )
         thread.start()
         thread.join()
     finally:
         setattr(MODES, name, None)
     assert MODES.fast_call is MODES.call_silently
-    assert found == [(True, None)]
+    assert result == [(True, None)]

@@ -86,7 +86,7 @@ def test_meta_device_predicts_shapes_and_errors(program: list[Step]) -> None:
 @settings(max_examples=100)
 @given(PROGRAMS)
 def test_program_is_reproducible(program: list[Step]) -> None:
-    """Nothing outside the program's own tensors is touched: modes, caches and the records of ops are as before."""
+    """A program changes only its tensors, not modes, caches or op records."""
     first, second = Machine(engine), Machine(engine)
     errors = [str(_attempt(first, step)) for step in program]
     assert errors == [str(_attempt(second, step)) for step in program]

@@ -87,10 +87,10 @@ def operands(lib: Any) -> Iterator[tuple[str, Any]]:
 def outcome(operation: Callable[..., Any], *args: Any) -> Any:
     """(dtype, shape, numbers), or None if it is refused."""
     try:
-        found = operation(*args)
+        result = operation(*args)
     except (RuntimeError, TypeError, ArithmeticError, AttributeError):
         return None
-    return str(found.dtype).partition(".")[2], tuple(found.shape), found.double().tolist()
+    return str(result.dtype).partition(".")[2], tuple(result.shape), result.double().tolist()
 
 
 BEYOND = {
@@ -111,16 +111,16 @@ def test_two_operands(name: str) -> None:
         if left in ("True", "3", "2.5") and (right in ("True", "3", "2.5") or name[-1] == "_"):
             continue
         a, ta = (a.clone(), ta.clone()) if name[-1] == "_" else (a, ta)
-        wanted = outcome(operation, torch, ta, tb)
-        if wanted is not None:
-            found = outcome(operation, engine, a, b)
+        expected = outcome(operation, torch, ta, tb)
+        if expected is not None:
+            actual = outcome(operation, engine, a, b)
             if name in BEYOND and {left.partition(" ")[0], right.partition(" ")[0]} <= BEYOND[name]:
                 continue
-            assert found is not None, (left, right)
-            assert found[:2] == wanted[:2], (left, right)
+            assert actual is not None, (left, right)
+            assert actual[:2] == expected[:2], (left, right)
             # PyTorch multiplies by a reciprocal that it has rounded.
-            tolerance = 1e-2 if found[0] == "bfloat16" else 1e-3
-            np.testing.assert_allclose(found[2], wanted[2], rtol=tolerance, err_msg=f"{left} and {right}")
+            tolerance = 1e-2 if actual[0] == "bfloat16" else 1e-3
+            np.testing.assert_allclose(actual[2], expected[2], rtol=tolerance, err_msg=f"{left} and {right}")
 
 
 @pytest.mark.parametrize("name", UNARY)
@@ -134,24 +134,24 @@ def test_one_operand(name: str, dtype: str) -> None:
 
     if not hasattr(engine.Tensor, name):
         pytest.skip("not in the engine")
-    wanted = outcome(call, torch)
-    if wanted is None or (name, dtype) in (("sign", "bool"), ("all", "uint8"), ("any", "uint8")):
+    expected = outcome(call, torch)
+    if expected is None or (name, dtype) in (("sign", "bool"), ("all", "uint8"), ("any", "uint8")):
         return  # the engine may do more; it has no sign of booleans, and all() is a boolean even of bytes
-    found = outcome(call, engine)
-    assert found is not None
-    assert found[:2] == wanted[:2]
-    np.testing.assert_allclose(found[2], wanted[2], rtol=1e-3)
+    actual = outcome(call, engine)
+    assert actual is not None
+    assert actual[:2] == expected[:2]
+    np.testing.assert_allclose(actual[2], expected[2], rtol=1e-3)
 
 
 @pytest.mark.parametrize("a", dtypes.ALL, ids=str)
 @pytest.mark.parametrize("b", dtypes.ALL, ids=str)
 def test_promote_types(a: Any, b: Any) -> None:
     torch = pytest.importorskip("torch")
-    ours, wanted = (
+    ours, expected = (
         joint(dtypes.promote_types, a, b),
         joint(torch.promote_types, *(getattr(torch, x.name) for x in (a, b))),
     )
-    assert ours == wanted
+    assert ours == expected
     assert dtypes.can_cast(a, b) == torch.can_cast(getattr(torch, a.name), getattr(torch, b.name))
 
 
@@ -166,9 +166,9 @@ def test_result_type() -> None:
     torch = pytest.importorskip("torch")
     pairs = itertools.product(zip(operands(engine), operands(torch), strict=True), repeat=2)
     for ((left, a), (_, ta)), ((right, b), (_, tb)) in pairs:
-        wanted = joint(torch.result_type, ta, tb)
-        if wanted is not None:  # PyTorch also refuses uint16 of no dimensions beside other whole numbers
-            assert joint(engine.result_type, a, b) == wanted, (left, right)
+        expected = joint(torch.result_type, ta, tb)
+        if expected is not None:  # PyTorch also refuses uint16 of no dimensions beside other whole numbers
+            assert joint(engine.result_type, a, b) == expected, (left, right)
 
 
 @pytest.mark.parametrize("dtype", dtypes.ALL, ids=str)
@@ -182,10 +182,10 @@ def test_dtype_attributes(dtype: Any) -> None:
         with pytest.raises(TypeError, match="iinfo"):
             engine.iinfo(dtype)
         return
-    found, wanted = getattr(engine, info)(dtype), getattr(torch, info)(theirs)
-    assert repr(found) == repr(wanted)
-    for name in type(found).__slots__:
-        assert getattr(found, name) == getattr(wanted, name), name
+    actual, expected = getattr(engine, info)(dtype), getattr(torch, info)(theirs)
+    assert repr(actual) == repr(expected)
+    for name in type(actual).__slots__:
+        assert getattr(actual, name) == getattr(expected, name), name
     with pytest.raises(TypeError, match="Use"):
         getattr(engine, {"iinfo": "finfo", "finfo": "iinfo"}[info])(dtype)
 

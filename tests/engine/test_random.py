@@ -29,10 +29,10 @@ def philox_block(key: tuple[int, int], counter: int) -> list[int]:
 
 @given(st.integers(0, MASK), st.integers(0, MASK), st.integers(0, 2**62))
 def test_bits_depend_only_on_key_and_counter(seed: int, stream: int, offset: int) -> None:
-    drawn = Generator(seed, stream, offset).bits(8).tolist()
-    assert drawn == philox_block((seed, stream), offset + 1) + philox_block((seed, stream), offset + 2)
+    samples = Generator(seed, stream, offset).bits(8).tolist()
+    assert samples == philox_block((seed, stream), offset + 1) + philox_block((seed, stream), offset + 2)
     theirs = np.random.Philox(key=np.array([seed, stream], np.uint64), counter=np.array([offset, 0, 0, 0], np.uint64))
-    assert drawn == theirs.random_raw(8).tolist()
+    assert samples == theirs.random_raw(8).tolist()
 
 
 def test_each_draw_uses_complete_blocks() -> None:
@@ -73,14 +73,14 @@ def test_normal_is_the_documented_function_of_the_bits() -> None:
 def test_integers_are_the_documented_function_of_the_bits(low: int, span: int) -> None:
     high = min(low + span, 2**63)
     span = high - low
-    drawn = Generator(1).integers(low, high, 6).tolist()
+    samples = Generator(1).integers(low, high, 6).tolist()
     if span <= 2**32:
         expected = [low + (word * span >> 64) for word in Generator(1).bits(6).tolist()]
     else:
         words = Generator(1).bits(12).tolist()
         pairs = zip(words[::2], words[1::2], strict=True)
         expected = [low + (((first << 64) + second) * span >> 128) for first, second in pairs]
-    assert drawn == expected
+    assert samples == expected
 
 
 @pytest.mark.parametrize("dtype", [dtypes.float16, dtypes.float32, dtypes.float64])
@@ -180,5 +180,5 @@ def test_refused_arguments() -> None:
 @pytest.mark.parametrize("p", [0.0, 0.2, 0.5, 1 - 2**-24, 1.0])
 def test_keep_mask_equals_the_comparison_of_uniform_numbers(p: float) -> None:
     state = State(7, 3, 11)
-    wanted = Generator(*state).uniform((1001,)) >= p
-    np.testing.assert_array_equal(keep_mask(state, 1001, p), wanted)
+    expected = Generator(*state).uniform((1001,)) >= p
+    np.testing.assert_array_equal(keep_mask(state, 1001, p), expected)

@@ -98,8 +98,8 @@ SCHEMA = {parameter.name: parameter for parameter in parameters(Sample)}
     ],
 )
 def test_kinds(name: str, kind: str, optional: bool, required: bool) -> None:
-    found = SCHEMA[name]
-    assert (found.kind, found.optional, found.required) == (kind, optional, required)
+    result = SCHEMA[name]
+    assert (result.kind, result.optional, result.required) == (kind, optional, required)
 
 
 def test_arguments_that_no_form_can_show_are_left_out() -> None:

@@ -34,7 +34,7 @@ def shapes(part: Any) -> list[tuple[int, ...]]:
 
 
 def labels(result: Any) -> list[str]:
-    """The lines of its printing that are no numbers."""
+    """Lines of its printed form that are not numbers."""
     lines = repr(result).splitlines()
     return [line.partition("tensor(")[0] for line in lines if line and not line.startswith(" ")]
 
@@ -53,18 +53,18 @@ def test_return_types_match_pytorch(name: str) -> None:
 
 
 def test_parts() -> None:
-    values, indices = found = engine.tensor(NUMBERS).max(0)
-    assert found[0] is values is found.values
-    assert found[1] is indices is found.indices
+    values, indices = result = engine.tensor(NUMBERS).max(0)
+    assert result[0] is values is result.values
+    assert result[1] is indices is result.indices
     assert return_types.max((values, indices)) == (values, indices)
     assert repr(return_types.max((1, 2))) == "engine.return_types.max(\nvalues=1,\nindices=2)"
 
 
 def test_results_written_to_out_have_names() -> None:
     values, indices = engine.empty(0), engine.empty(0, dtype=engine.int64)
-    found = engine.max(engine.tensor(NUMBERS), dim=1, out=(values, indices))
-    assert found.values is values
-    assert found.indices is indices
+    result = engine.max(engine.tensor(NUMBERS), dim=1, out=(values, indices))
+    assert result.values is values
+    assert result.indices is indices
     assert values.tolist() == [4, 3, 2]
 
 

@@ -52,7 +52,7 @@ CASES: dict[str, Callable[[Any, Callable[[Any], Any]], Any]] = {
 def test_shortcuts_match_pytorch(case: str) -> None:
     ours, theirs = (CASES[case](lib, lambda array, lib=lib: lib.from_numpy(array.copy())) for lib in (engine, torch))
     assert isinstance(ours, tuple) == isinstance(theirs, tuple)
-    ours, theirs = (found if isinstance(found, tuple) else (found,) for found in (ours, theirs))
+    ours, theirs = (result if isinstance(result, tuple) else (result,) for result in (ours, theirs))
     assert len(ours) == len(theirs)
     for mine, other in zip(ours, theirs, strict=True):
         assert str(mine.dtype).partition(".")[2] == str(other.dtype).partition(".")[2]

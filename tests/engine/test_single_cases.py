@@ -22,17 +22,17 @@ def numbers(m: Any, *shape: int) -> Any:
 
 def symmetric(m: Any, size: int, diagonal: float) -> Any:
     """A symmetric matrix whose diagonal is scaled; where that is small, blocks of two rows are pivots."""
-    found = np.random.default_rng(size).normal(size=(size, size))
-    found[range(size), range(size)] *= diagonal
-    return m.tensor(found + found.T)
+    result = np.random.default_rng(size).normal(size=(size, size))
+    result[range(size), range(size)] *= diagonal
+    return m.tensor(result + result.T)
 
 
 def slopes(m: Any, function: Callable[..., Any], *inputs: Any) -> list[Any]:
     """The result and the gradients for all inputs."""
     leaves = [x.requires_grad_() for x in inputs]
-    found = function(*leaves)
-    found.sum().backward()
-    return [found, *(x.grad for x in leaves if x.grad is not None)]
+    result = function(*leaves)
+    result.sum().backward()
+    return [result, *(x.grad for x in leaves if x.grad is not None)]
 
 
 def reflections(m: Any, left: bool, transpose: bool) -> Any:
@@ -279,13 +279,13 @@ def test_refused_as_in_pytorch(case: Call, message: str) -> None:
 
 
 def test_factors_of_symmetric_matrices_have_the_gradient_of_the_matrix() -> None:
-    """PyTorch has none for them."""
+    """PyTorch has no gradients for them."""
     for diagonal in (1, 0.01):
         matrix, right = symmetric(engine, 4, diagonal), numbers(engine, 4, 2)
-        found = slopes(engine, lambda a, b: engine.linalg.ldl_solve(*engine.linalg.ldl_factor(a), b), matrix, right)
+        actual = slopes(engine, lambda a, b: engine.linalg.ldl_solve(*engine.linalg.ldl_factor(a), b), matrix, right)
         matrix, right = symmetric(torch, 4, diagonal), numbers(torch, 4, 2)
-        wanted = slopes(torch, lambda a, b: torch.linalg.solve(a.tril() + a.tril(-1).mT, b), matrix, right)
-        for one, other in zip(found, wanted, strict=True):
+        expected = slopes(torch, lambda a, b: torch.linalg.solve(a.tril() + a.tril(-1).mT, b), matrix, right)
+        for one, other in zip(actual, expected, strict=True):
             np.testing.assert_allclose(one.detach().numpy(), other.detach().numpy(), rtol=1e-8, atol=1e-10)
 
 
@@ -297,5 +297,5 @@ def test_a_start_outside_of_a_dimension_is_an_index_error(start: int) -> None:
 
 
 def test_floor_division_has_the_gradient_of_a_step_function() -> None:
-    """PyTorch has none for it, but 0 for ``div(rounding_mode="floor")``."""
+    """PyTorch has no gradient for it, but 0 for ``div(rounding_mode="floor")``."""
     assert slopes(engine, lambda a: a // 2, numbers(engine, 3))[1].tolist() == [0, 0, 0]

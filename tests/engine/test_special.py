@@ -44,12 +44,12 @@ def test_special_functions_match_pytorch(name: str) -> None:
 
 @pytest.mark.parametrize("name", ["entr", "ndtr", "ndtri", "log_ndtr", "erfcx", "i0e", "i1", "i1e"])
 def test_gradients_of_compositions(name: str) -> None:
-    found = []
+    result = []
     for lib in (engine, torch):
         x = lib.from_numpy(X[1:3].copy()).requires_grad_()
         getattr(lib.special, name)(x).sum().backward()
-        found.append(x.grad.numpy())
-    np.testing.assert_allclose(*found, rtol=1e-6)
+        result.append(x.grad.numpy())
+    np.testing.assert_allclose(*result, rtol=1e-6)
 
 
 WIDE = [1e-9, 0.01, 0.3, 1.0, 2.5, 5.05, 8.0, 12.5, 24.9, 25.1, 49.0, 51.0, 300.0]
@@ -79,8 +79,8 @@ def test_special_functions_match_exact_values(name: str) -> None:
     for x in (sign * value for value in WIDE for sign in signs):
         of = engine.tensor([x], dtype=engine.float64)
         first = (engine.tensor([7.5], dtype=engine.float64),) if name in ("gammainc", "gammaincc", "zeta") else ()
-        found, want = getattr(special, name)(*first, of).item(), float(EXACT[name](mp, mp.mpf(x)))
-        assert found == pytest.approx(want, rel=2e-11, abs=1e-15), x
+        actual, expected = getattr(special, name)(*first, of).item(), float(EXACT[name](mp, mp.mpf(x)))
+        assert actual == pytest.approx(expected, rel=2e-11, abs=1e-15), x
 
 
 def test_orders_have_no_gradient() -> None:

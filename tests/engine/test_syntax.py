@@ -18,7 +18,7 @@ SOURCE = "\n".join(f"value_{number} = [first + second * (third - {number})]" for
 
 @pytest.fixture
 def hurried() -> Iterator[None]:
-    """Threads take turns all the time, and within the parser, where only a collection of garbage lets others run."""
+    """Threads switch as often as possible, also within the parser, where only a garbage collection lets others run."""
 
     def pause(phase: str, info: object) -> None:
         time.sleep(0)
@@ -34,7 +34,7 @@ def hurried() -> Iterator[None]:
 
 
 def by_threads(read: Callable[[], object]) -> list[BaseException]:
-    """What went wrong in four threads that read again and again."""
+    """Errors in four threads that read repeatedly."""
     wrong: list[BaseException] = []
 
     def work() -> None:

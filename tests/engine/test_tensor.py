@@ -93,8 +93,8 @@ def test_arrays_are_operands() -> None:
         operate = getattr(operator, name)
         for dtype in (np.float32, np.float64):  # of whole numbers PyTorch has NumPy decide: float64
             array = np.array([1, 2, 3], dtype)
-            found, wanted = (operate(lib.tensor([2.0, 3.0, 4.0]), array) for lib in (engine, torch))
-            assert (found.tolist(), str(found.dtype)[7:]) == (wanted.tolist(), str(wanted.dtype)[6:])
+            actual, expected = (operate(lib.tensor([2.0, 3.0, 4.0]), array) for lib in (engine, torch))
+            assert (actual.tolist(), str(actual.dtype)[7:]) == (expected.tolist(), str(expected.dtype)[6:])
     x = engine.ones(2, requires_grad=True)
     ((x * np.array([2.0, 3.0])).sum() + (np.array([1.0, 1.0]) * x).sum()).backward()
     assert x.grad is not None
@@ -131,9 +131,9 @@ def test_conversions_pass_gradients_on() -> None:
 
 def test_operators_with_numbers_on_either_side() -> None:
     x = engine.tensor([2.0, 4.0])
-    found = [1 + x, 1 - x, 3 * x, 8 / x, 2**x, 9 // x, 9 % x, -x, abs(-x), x @ x]
-    want = [[3, 5], [-1, -3], [6, 12], [4, 2], [4, 16], [4, 2], [1, 1], [-2, -4], [2, 4], 20]
-    assert [y.tolist() for y in found] == want
+    actual = [1 + x, 1 - x, 3 * x, 8 / x, 2**x, 9 // x, 9 % x, -x, abs(-x), x @ x]
+    expected = [[3, 5], [-1, -3], [6, 12], [4, 2], [4, 16], [4, 2], [1, 1], [-2, -4], [2, 4], 20]
+    assert [y.tolist() for y in actual] == expected
 
 
 def test_bitwise_operators() -> None:
@@ -264,11 +264,11 @@ def test_edge_case_shapes(operation: Callable[[Any], Any], shape: tuple[int, ...
     for order in (lambda a: a, lambda a: a.T.copy().T, lambda a: np.repeat(a, 2, axis=-1)[..., ::2] if a.ndim else a):
         x, tx = engine.from_numpy(order(numbers)), torch.tensor(numbers)
         try:
-            wanted = operation(tx)
+            expected = operation(tx)
         except (RuntimeError, IndexError):
             with pytest.raises((RuntimeError, ValueError)):
                 operation(x)
             continue
-        found = operation(x)
-        assert tuple(found.shape) == tuple(wanted.shape)
-        np.testing.assert_allclose(found.numpy(), wanted.numpy(), rtol=1e-12, atol=1e-15)
+        actual = operation(x)
+        assert tuple(actual.shape) == tuple(expected.shape)
+        np.testing.assert_allclose(actual.numpy(), expected.numpy(), rtol=1e-12, atol=1e-15)

@@ -39,8 +39,8 @@ def outcome(library: Any, ours: Any, theirs: Any, options: dict[str, Any]) -> st
 
 @pytest.mark.parametrize(("ours", "theirs", "options"), PAIRS)
 def test_assert_close_matches_pytorch(ours: Any, theirs: Any, options: dict[str, Any]) -> None:
-    found = [outcome(lib, lib.tensor(ours), lib.tensor(theirs), options) for lib in (engine, torch)]
-    assert found[0] == found[1]
+    result = [outcome(lib, lib.tensor(ours), lib.tensor(theirs), options) for lib in (engine, torch)]
+    assert result[0] == result[1]
 
 
 @pytest.mark.parametrize(
@@ -48,8 +48,8 @@ def test_assert_close_matches_pytorch(ours: Any, theirs: Any, options: dict[str,
     [(1.0, 1.0), (1.0, 1.1), (1, 1), (1, 2), ([1.0, 2.0], (1.0, 2.0)), ([1.0], [2.0]), ({"a": 1.0}, {"a": 1.0 + 1e-9})],
 )
 def test_assert_close_of_numbers_and_structures(ours: Any, theirs: Any) -> None:
-    found = [outcome(lib, ours, theirs, {}) for lib in (engine, torch)]
-    assert found[0].partition("!")[0] == found[1].partition("!")[0]
+    result = [outcome(lib, ours, theirs, {}) for lib in (engine, torch)]
+    assert result[0].partition("!")[0] == result[1].partition("!")[0]
 
 
 def test_messages() -> None:
@@ -75,9 +75,9 @@ def test_random_tensors(name: str) -> None:
     made = make_tensor(40, 30, dtype=dtype, device="cpu", noncontiguous=True, exclude_zero=True)
     assert (made.shape, made.dtype, made.is_contiguous()) == ((40, 30), dtype, False)
     assert (made != 0).all()
-    drawn = make_tensor((200,), dtype=dtype, device="cpu", low=0, high=2).double()
-    assert (drawn.min().item(), drawn.max().item()) == pytest.approx((0, 2 if name == "float32" else 1), abs=0.05)
-    assert np.isfinite(drawn.numpy()).all()
+    samples = make_tensor((200,), dtype=dtype, device="cpu", low=0, high=2).double()
+    assert (samples.min().item(), samples.max().item()) == pytest.approx((0, 2 if name == "float32" else 1), abs=0.05)
+    assert np.isfinite(samples.numpy()).all()
 
 
 def test_deprecated_assert_allclose() -> None:

@@ -46,7 +46,7 @@ def test_no_process_group_can_be_started() -> None:
 @pytest.mark.filterwarnings("ignore:torch.distributed.nn:FutureWarning")  # PyTorch's own
 @each
 def test_functions_with_gradients_of_a_process_group(library: str) -> None:
-    """Vector quantizers import them, and call them where a group is initialized."""
+    """Vector quantizers import them, and call them if a process group is initialized."""
     dist = pytest.importorskip(library).distributed
     nn = importlib.import_module(f"{library}.distributed.nn")
     assert dist.nn is nn
@@ -343,11 +343,11 @@ UTILITIES: dict[str, Callable[[Any, Any], Any]] = {
 @pytest.mark.parametrize("call", UTILITIES.values(), ids=UTILITIES)
 def test_utilities_of_distributions(call: Callable[[Any, Any], Any]) -> None:
     torch: Any = pytest.importorskip("torch")
-    wanted = call(torch, importlib.import_module("torch.distributions.utils"))
-    found = call(engine, engine.distributions.utils)
-    found, wanted = (value if isinstance(value, tuple) else (value,) for value in (found, wanted))
-    assert len(found) == len(wanted)
-    for one, other in zip(found, wanted, strict=True):
+    expected = call(torch, importlib.import_module("torch.distributions.utils"))
+    actual = call(engine, engine.distributions.utils)
+    actual, expected = (value if isinstance(value, tuple) else (value,) for value in (actual, expected))
+    assert len(actual) == len(expected)
+    for one, other in zip(actual, expected, strict=True):
         assert (one.dtype.name, tuple(one.shape)) == (str(other.dtype)[6:], tuple(other.shape))
         np.testing.assert_allclose(one.numpy(), other.numpy(), rtol=1e-6)
 
@@ -373,9 +373,9 @@ def test_tensors_are_joined_and_divided_again(library: str) -> None:
     parts = [m.ones(2, 3), m.zeros(4)]
     flat = m._utils._flatten_dense_tensors(parts)
     assert flat.shape == (10,)
-    found = m._utils._unflatten_dense_tensors(flat, parts)
-    assert [tuple(one.shape) for one in found] == [(2, 3), (4,)]
-    assert all((one == part).all() for one, part in zip(found, parts, strict=True))
+    result = m._utils._unflatten_dense_tensors(flat, parts)
+    assert [tuple(one.shape) for one in result] == [(2, 3), (4,)]
+    assert all((one == part).all() for one, part in zip(result, parts, strict=True))
     assert engine._utils._get_device_index("cuda:1") == 1
     with pytest.raises(ValueError, match="cuda:0"):
         engine._utils._get_device_index("cpu")

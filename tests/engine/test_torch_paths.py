@@ -51,7 +51,7 @@ def test_volatile_variables_are_tensors_with_a_warning(library: str) -> None:
 
 
 def test_base_classes_of_layers() -> None:
-    """They are what programs ask for in `isinstance`."""
+    """Programs use them in `isinstance`."""
     modules = engine.nn.modules
     assert isinstance(engine.nn.BatchNorm2d(1), modules.batchnorm._BatchNorm)
     assert not isinstance(engine.nn.InstanceNorm2d(1), modules.batchnorm._BatchNorm)

@@ -54,7 +54,7 @@ def test_a_view_shares_memory_and_version(x: Tensor, view: Callable[[Tensor], Te
 
 @pytest.mark.parametrize("view", VIEWS.values(), ids=VIEWS)
 def test_history_goes_through_a_view(x: Tensor, view: Callable[[Tensor], Tensor]) -> None:
-    """The gradient of a write through a view: the old elements get none, the new ones theirs."""
+    """Gradient of a write through a view: 0 for the overwritten elements, and the gradient of the new ones."""
     x.requires_grad_()
     weight = engine.tensor(3.0, dtype=engine.float64, requires_grad=True)
     whole = x * 1
@@ -237,7 +237,7 @@ def test_assignment_operators_write_in_place() -> None:
 
 
 def test_negating_in_place_with_gaps_in_memory() -> None:
-    """NumPy 2.4's own `negative` takes wrong elements there."""
+    """NumPy 2.4's `negative` reads wrong elements there."""
     x = engine.arange(24.0, dtype=engine.float64).reshape(2, 3, 4)
     x[1:2, ::2][..., 0].neg_()
     assert x[1, :, 0].tolist() == [-12, 16, -20]

@@ -49,7 +49,7 @@ def test_both_libraries_give_the_same_results(script: str) -> None:
 @pytest.mark.parametrize("library", ["engine", "torch"])
 @pytest.mark.parametrize("script", QUALITY)
 def test_training_succeeds(script: str, library: str) -> None:
-    """Whatever is drawn: the bounds are far from what bad luck gives."""
+    """Holds for every seed: the bounds are far from random variation."""
     line = [line for line in run(script, library) if line.startswith(CHANCE)][-1]
     for name, (low, high) in QUALITY[script].items():
         match = re.search(rf"{name}:? ({NUMBER.pattern})", line)
@@ -61,7 +61,7 @@ RAN: dict[tuple[str, str], list[str]] = {}
 
 
 def run(script: str, library: str) -> list[str]:
-    """What a tutorial prints, by line; both tests look at one run."""
+    """Lines that a tutorial prints; both tests use one run."""
     if (script, library) not in RAN:
         command = [sys.executable, "-W", "error::UserWarning", str(FOLDER / f"{script}.py"), "--library", library]
         threads = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
@@ -80,7 +80,7 @@ def numbers(line: str) -> list[float]:
 
 
 def test_tutorials_are_short_and_plain() -> None:
-    """No tutorial knows the engine by name: what they show is PyTorch."""
+    """Tutorials do not name the engine: they show PyTorch programs."""
     for script in SCRIPTS:
         text = (FOLDER / f"{script}.py").read_text(encoding="utf-8")
         assert len(text.splitlines()) <= 120, script

@@ -12,7 +12,7 @@ from environment import SetupError, interpreter, prepare
 
 @pytest.fixture
 def checkout(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A project folder in which pip only writes down what it is asked for."""
+    """A project folder whose pip only logs its arguments."""
     (tmp_path / "pyproject.toml").write_text("[project]\n")
     monkeypatch.setattr(environment, "ROOT", tmp_path)
     monkeypatch.setattr(environment, "install", lambda python, arguments: log(tmp_path, arguments[-1]))

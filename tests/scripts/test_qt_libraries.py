@@ -9,7 +9,7 @@ from qt_libraries import ALWAYS, MANAGERS, X11, packages, remedy
 
 @pytest.fixture
 def bare(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Linux without any of Qt's libraries, and not root."""
+    """Linux without Qt's libraries, as a user other than root."""
     monkeypatch.setattr(qt_libraries.sys, "platform", "linux")
     monkeypatch.setattr(qt_libraries, "_loads", lambda library: False)
     monkeypatch.setattr(qt_libraries, "is_root", lambda: False)
@@ -17,10 +17,10 @@ def bare(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.parametrize("manager", MANAGERS)
 def test_every_library_has_a_package_for_every_manager(manager: str) -> None:
-    found = packages([*ALWAYS, *X11], manager)
-    assert found
-    assert all(found)
-    assert len(found) == len(set(found))
+    result = packages([*ALWAYS, *X11], manager)
+    assert result
+    assert all(result)
+    assert len(result) == len(set(result))
 
 
 @pytest.mark.parametrize(

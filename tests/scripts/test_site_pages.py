@@ -24,9 +24,9 @@ KINDS = list(catalogue())
 
 
 def test_every_page_has_a_title_and_an_example() -> None:
-    found = dict(pages())
-    assert len(found) > 50
-    assert [path for path, text in found.items() if not text.startswith("# ") or "```" not in text] == []
+    result = dict(pages())
+    assert len(result) > 50
+    assert [path for path, text in result.items() if not text.startswith("# ") or "```" not in text] == []
 
 
 def test_every_node_has_a_section_with_its_parameters() -> None:
@@ -45,8 +45,8 @@ def test_the_program_of_a_node_runs(kind: NodeType) -> None:
 
 
 def test_shapes_equal_the_inferred_ones() -> None:
-    [found] = shapes(catalogue()["nn.Conv2d"])
-    assert {port: str(spec) for port, spec in found.outputs.items()} == {"output": "N×32×30×30 float32"}
+    [result] = shapes(catalogue()["nn.Conv2d"])
+    assert {port: str(spec) for port, spec in result.outputs.items()} == {"output": "N×32×30×30 float32"}
     assert all(shapes(kind) for kind in KINDS if kind.role in WITH_SHAPES)
 
 

@@ -53,7 +53,7 @@ class AdaptiveLogSoftmaxWithLoss(Module):
         is_valid = cuts and min(cuts) > 0 and max(cuts) < n_classes and all(isinstance(cut, int) for cut in cuts)
         if not is_valid or cuts != sorted(set(cuts)):
             raise ValueError(
-                f"cutoffs must be increasing whole numbers between 1 and n_classes - 1 = {n_classes - 1}, not {cuts}"
+                f"cutoffs must be increasing integers between 1 and n_classes - 1 = {n_classes - 1}, not {cuts}"
             )
         self.in_features = in_features
         self.n_classes = n_classes

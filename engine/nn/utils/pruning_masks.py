@@ -31,7 +31,7 @@ def checked_amount(amount: Any) -> Amount:
     if not isinstance(amount, numbers.Real):
         raise TypeError(f"amount must be a number, not {type(amount).__name__}")
     if float(amount) < 0 or (not isinstance(amount, numbers.Integral) and float(amount) > 1):
-        raise ValueError(f"amount must be a fraction between 0 and 1 or a whole number ≥ 0, not {amount}")
+        raise ValueError(f"amount must be a fraction between 0 and 1 or an integer ≥ 0, not {amount}")
     return amount  # pyright: ignore[reportReturnType]
 
 

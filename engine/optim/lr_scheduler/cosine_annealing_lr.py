@@ -72,7 +72,7 @@ class CosineAnnealingWarmRestarts(LRScheduler):
     ) -> None:
         for name, value in (("T_0", T_0), ("T_mult", T_mult)):
             if not isinstance(value, int) or value < 1:
-                raise ValueError(f"CosineAnnealingWarmRestarts: {name} must be a whole number ≥ 1, not {value!r}")
+                raise ValueError(f"CosineAnnealingWarmRestarts: {name} must be an integer ≥ 1, not {value!r}")
         self.T_0 = T_0
         self.T_i = T_0
         self.T_mult = T_mult

@@ -113,7 +113,7 @@ def _total_steps(total_steps: int | None, epochs: int | None, steps_per_epoch: i
             raise ValueError("OneCycleLR requires total_steps, or epochs and steps_per_epoch")
         total_steps = epochs * steps_per_epoch
     if not isinstance(total_steps, int) or total_steps <= 0:
-        raise ValueError(f"OneCycleLR: the number of steps must be a whole number ≥ 1, not {total_steps!r}")
+        raise ValueError(f"OneCycleLR: the number of steps must be an integer ≥ 1, not {total_steps!r}")
     return total_steps
 
 

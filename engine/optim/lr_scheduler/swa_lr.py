@@ -32,7 +32,7 @@ class SWALR(LRScheduler):
         if anneal_strategy not in ("cos", "linear"):
             raise ValueError(f"SWALR: anneal_strategy must be 'cos' or 'linear', not {anneal_strategy!r}")
         if not isinstance(anneal_epochs, int) or anneal_epochs < 0:
-            raise ValueError(f"SWALR: anneal_epochs must be a whole number ≥ 0, not {anneal_epochs!r}")
+            raise ValueError(f"SWALR: anneal_epochs must be an integer ≥ 0, not {anneal_epochs!r}")
         for group, rate in zip(optimizer.param_groups, per_group("swa_lr", optimizer, swa_lr), strict=True):
             group["swa_lr"] = rate
         self._anneal_strategy = anneal_strategy

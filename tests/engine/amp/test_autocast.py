@@ -71,17 +71,17 @@ def name(dtype: Any) -> str:
 @pytest.mark.parametrize("lower", ["bfloat16", "float16"])
 @pytest.mark.parametrize("call", CALLS)
 def test_result_dtypes_match_pytorch(call: str, lower: str) -> None:
-    found = []
+    actual = []
     for library in (engine, torch):
         x = square(library)
         with library.autocast("cpu", dtype=getattr(library, lower)):
             result = CALLS[call](library, x)
-        found.append((name(result.dtype), result))
+        actual.append((name(result.dtype), result))
         if result.requires_grad:
             result.float().sum().backward()
             assert x.grad.dtype is library.float32
-            found[-1] += (x.grad.numpy(),)
-    (ours, value, *gradient), (theirs, expected, *their_gradient) = found
+            actual[-1] += (x.grad.numpy(),)
+    (ours, value, *gradient), (theirs, expected, *their_gradient) = actual
     assert ours == theirs
     tolerance = 0.06 if lower == "bfloat16" else 0.02
     np.testing.assert_allclose(

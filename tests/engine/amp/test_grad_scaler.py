@@ -20,7 +20,7 @@ OPTIONS = {"init_scale": 8.0, "growth_interval": 2, "growth_factor": 3.0, "backo
 def follow(library: Any, scaler: Any, gradients: list[float], clip: bool = False) -> list[tuple[float, float]]:
     p = library.nn.Parameter(library.tensor([1.0]))
     optimizer = library.optim.SGD([p], lr=0.1)
-    found = []
+    result = []
     for gradient in gradients:
         optimizer.zero_grad()
         scaler.scale((p * gradient).sum()).backward()
@@ -29,8 +29,8 @@ def follow(library: Any, scaler: Any, gradients: list[float], clip: bool = False
             p.grad.clamp_(-0.5, 0.5)
         scaler.step(optimizer)
         scaler.update()
-        found.append((p.item(), scaler.get_scale()))
-    return found
+        result.append((p.item(), scaler.get_scale()))
+    return result
 
 
 @pytest.mark.parametrize("clip", [False, True])

@@ -46,8 +46,8 @@ def test_result_dtypes_match_pytorch(record: Record) -> None:
                 continue  # which PyTorch cannot
             args, kwargs = to_engine(variant)
             with engine.autocast("cpu", engine.bfloat16):
-                found = _dtypes(record.function(*args, **kwargs))
-            assert found == expected, variant
+                actual = _dtypes(record.function(*args, **kwargs))
+            assert actual == expected, variant
 
 
 def test_op_lists_name_existing_ops() -> None:

@@ -51,7 +51,7 @@ OTHERS: dict[str, dict[str, Any]] = {
 """What the divergence is taken from."""
 
 
-def made(space: Any, library: Any, kind: str, arguments: dict[str, Any], **more: Any) -> Any:
+def build(space: Any, library: Any, kind: str, arguments: dict[str, Any], **more: Any) -> Any:
     def tensor(value: Any) -> Any:
         return library.tensor(value, requires_grad=True) if isinstance(value, np.ndarray) else value
 
@@ -60,7 +60,7 @@ def made(space: Any, library: Any, kind: str, arguments: dict[str, Any], **more:
 
 def pair(call: str) -> tuple[Any, Any]:
     kind, arguments, _ = CALLS[call]
-    return made(distributions, engine, kind, arguments), made(theirs, torch, kind, arguments)
+    return build(distributions, engine, kind, arguments), build(theirs, torch, kind, arguments)
 
 
 def same(ours: Any, want: Any, what: str) -> None:
@@ -100,16 +100,16 @@ def test_attributes_and_log_probabilities(call: str) -> None:
 @pytest.mark.parametrize("call", CALLS)
 def test_divergences(call: str) -> None:
     kind = CALLS[call][0]
-    ours, want = pair(call)
-    other = made(distributions, engine, kind, OTHERS[kind]), made(theirs, torch, kind, OTHERS[kind])
-    same(distributions.kl_divergence(ours, other[0]), theirs.kl_divergence(want, other[1]), "kl")
-    same(distributions.kl_divergence(other[0], ours), theirs.kl_divergence(other[1], want), "kl")
+    ours, expected = pair(call)
+    other = build(distributions, engine, kind, OTHERS[kind]), build(theirs, torch, kind, OTHERS[kind])
+    same(distributions.kl_divergence(ours, other[0]), theirs.kl_divergence(expected, other[1]), "kl")
+    same(distributions.kl_divergence(other[0], ours), theirs.kl_divergence(other[1], expected), "kl")
 
 
 @pytest.mark.parametrize("call", CALLS)
 def test_gradients(call: str) -> None:
     kind, arguments, value = CALLS[call]
-    found = []
+    actual = []
     for space, library in ((distributions, engine), (theirs, torch)):
         tensors = {
             name: library.tensor(argument, requires_grad=True)
@@ -120,28 +120,28 @@ def test_gradients(call: str) -> None:
         total = chosen.log_prob(library.tensor(value)).sum()
         entropy = chosen.entropy().sum()
         (total + (entropy if entropy.requires_grad else 0)).backward() if total.requires_grad else None
-        found.append([None if tensor.grad is None else tensor.grad.numpy() for tensor in tensors.values()])
-    for ours, want in zip(*found, strict=True):
-        assert (ours is None) is (want is None)
+        actual.append([None if tensor.grad is None else tensor.grad.numpy() for tensor in tensors.values()])
+    for ours, expected in zip(*actual, strict=True):
+        assert (ours is None) is (expected is None)
         if ours is not None:
-            np.testing.assert_allclose(ours, want, rtol=1e-6, atol=1e-7)
+            np.testing.assert_allclose(ours, expected, rtol=1e-6, atol=1e-7)
 
 
 @pytest.mark.parametrize("call", CALLS)
 def test_samples(call: str) -> None:
     engine.manual_seed(0)
     ours, want = pair(call)
-    drawn = ours.sample((20000,))
+    samples = ours.sample((20000,))
     expected = want.sample((3,))
-    assert tuple(drawn.shape) == (20000, *expected.shape[1:])
-    assert drawn.dtype.name == str(expected.dtype).rpartition(".")[2]
-    assert not drawn.requires_grad
+    assert tuple(samples.shape) == (20000, *expected.shape[1:])
+    assert samples.dtype.name == str(expected.dtype).rpartition(".")[2]
+    assert not samples.requires_grad
     if CALLS[call][0] == "Categorical":
-        shares = np.stack([(drawn == k).double().mean(0).numpy() for k in range(3)], -1)
+        shares = np.stack([(samples == k).double().mean(0).numpy() for k in range(3)], -1)
         np.testing.assert_allclose(shares, want.probs.detach().numpy(), atol=0.02)
     else:
-        np.testing.assert_allclose(drawn.mean(0).numpy(), want.mean.detach().numpy(), atol=0.08)
-        np.testing.assert_allclose(drawn.var(0).numpy(), want.variance.detach().numpy(), rtol=0.08, atol=0.01)
+        np.testing.assert_allclose(samples.mean(0).numpy(), want.mean.detach().numpy(), atol=0.08)
+        np.testing.assert_allclose(samples.var(0).numpy(), want.variance.detach().numpy(), rtol=0.08, atol=0.01)
     assert ours.has_rsample is want.has_rsample
     if ours.has_rsample:
         assert ours.rsample((2,)).requires_grad is any(isinstance(v, np.ndarray) for v in CALLS[call][1].values())
@@ -151,15 +151,15 @@ def test_samples(call: str) -> None:
 
 
 def test_gradients_straight_through_one_hot_samples() -> None:
-    found = []
+    result = []
     for space, library in ((distributions, engine), (theirs, torch)):
         logits, weight = library.tensor(np.stack([A, B]), requires_grad=True), library.tensor(np.stack([B, A]))
-        drawn = space.OneHotCategoricalStraightThrough(logits=logits).rsample((4,))
-        assert ((drawn - drawn.round()).abs() < 1e-12).all()
-        assert (drawn.detach().round().sum(-1) == 1).all()
-        (drawn * weight).sum().backward()
-        found.append(logits.grad.numpy())
-    np.testing.assert_allclose(*found, rtol=1e-6, atol=1e-9)
+        samples = space.OneHotCategoricalStraightThrough(logits=logits).rsample((4,))
+        assert ((samples - samples.round()).abs() < 1e-12).all()
+        assert (samples.detach().round().sum(-1) == 1).all()
+        (samples * weight).sum().backward()
+        result.append(logits.grad.numpy())
+    np.testing.assert_allclose(*result, rtol=1e-6, atol=1e-9)
 
 
 def test_one_hot_values_and_text() -> None:
@@ -171,14 +171,14 @@ def test_one_hot_values_and_text() -> None:
 
 def test_independent() -> None:
     ours = distributions.Independent(pair("normal")[0], 1)
-    want = theirs.Independent(pair("normal")[1], 1)
+    expected = theirs.Independent(pair("normal")[1], 1)
     assert (tuple(ours.batch_shape), tuple(ours.event_shape)) == ((), (3,))
-    same(ours.log_prob(engine.tensor(B)), want.log_prob(torch.tensor(B)), "log_prob")
-    same(ours.entropy(), want.entropy(), "entropy")
-    same(ours.expand((2,)).log_prob(engine.tensor(B)), want.expand((2,)).log_prob(torch.tensor(B)), "wide")
-    same(distributions.kl_divergence(ours, ours), theirs.kl_divergence(want, want), "kl")
+    same(ours.log_prob(engine.tensor(B)), expected.log_prob(torch.tensor(B)), "log_prob")
+    same(ours.entropy(), expected.entropy(), "entropy")
+    same(ours.expand((2,)).log_prob(engine.tensor(B)), expected.expand((2,)).log_prob(torch.tensor(B)), "wide")
+    same(distributions.kl_divergence(ours, ours), theirs.kl_divergence(expected, expected), "kl")
     assert tuple(ours.rsample((2,)).shape) == (2, 3)
-    assert repr(ours) == repr(want).replace("torch.", "engine.")
+    assert repr(ours) == repr(expected).replace("torch.", "engine.")
 
 
 def test_a_policy_learns() -> None:

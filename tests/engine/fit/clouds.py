@@ -11,7 +11,7 @@ from engine.random import Generator
 
 
 def clouds(count: int = 60) -> tuple[np.ndarray, np.ndarray]:
-    """Points and the cloud of each."""
+    """Points and their cloud numbers."""
     labels = np.arange(count) % 3
     return (Generator(0).normal((count, 4)) + 2 * labels[:, None]).astype(np.float32), labels
 
@@ -46,5 +46,5 @@ def weights(task: fit.Task) -> dict[str, np.ndarray]:
 
 
 def same_weights(one: fit.Task, other: fit.Task) -> bool:
-    mine, others = weights(one), weights(other)
-    return mine.keys() == others.keys() and all(np.array_equal(mine[name], others[name]) for name in mine)
+    ours, others = weights(one), weights(other)
+    return ours.keys() == others.keys() and all(np.array_equal(ours[name], others[name]) for name in ours)

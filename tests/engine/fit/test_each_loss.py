@@ -12,7 +12,7 @@ from engine import fit, nn, optim
 from tests.engine.fit.clouds import Clouds, same_weights
 
 
-class Two(Clouds):
+class TwoOptimizers(Clouds):
     """Two optimizers, the loss of the second one twice that of the first."""
 
     def configure(self) -> None:
@@ -30,7 +30,7 @@ def of_kind(events: Any, kind: type[Any]) -> list[Any]:
 
 
 def test_epochs_and_validations_report_the_loss_of_each_optimizer() -> None:
-    events = list(fit.fit(Two(seed=1), epochs=2, validate_steps=3, compile=False))
+    events = list(fit.fit(TwoOptimizers(seed=1), epochs=2, validate_steps=3, compile=False))
     epochs, within, steps = (of_kind(events, kind) for kind in (fit.Epoch, fit.Validated, fit.Step))
     sizes = [16, 16, 16, 12]
     for epoch in epochs:
@@ -44,23 +44,23 @@ def test_epochs_and_validations_report_the_loss_of_each_optimizer() -> None:
         assert validated.val_losses.keys() == {"adam", "sgd"}
         assert sum(validated.val_losses.values()) == pytest.approx(validated.val_loss)
         assert validated.val_losses["adam"] != pytest.approx(validated.val_losses["sgd"])
-    [*_, found] = fit.evaluate(Two(seed=1), compile=False)
-    assert isinstance(found, fit.Validated)
-    assert sum(found.val_losses.values()) == pytest.approx(found.val_loss)
+    [*_, result] = fit.evaluate(TwoOptimizers(seed=1), compile=False)
+    assert isinstance(result, fit.Validated)
+    assert sum(result.val_losses.values()) == pytest.approx(result.val_loss)
 
 
 @pytest.mark.parametrize("is_old", [False, True])
 def test_losses_resume_within_an_epoch(tmp_path: Any, is_old: bool) -> None:
-    """Old states know the mean of all losses alone."""
-    whole = of_kind(fit.fit(Two(seed=1), epochs=2, compile=False), fit.Epoch)
-    begun = fit.fit(Two(seed=1), epochs=2, compile=False)
-    while begun.step < 2:
-        next(begun)
-    state = begun.state_dict()
+    """States of older versions have only the mean of all losses."""
+    whole = of_kind(fit.fit(TwoOptimizers(seed=1), epochs=2, compile=False), fit.Epoch)
+    interrupted = fit.fit(TwoOptimizers(seed=1), epochs=2, compile=False)
+    while interrupted.step < 2:
+        next(interrupted)
+    state = interrupted.state_dict()
     if is_old:
         state["mean"] = state["mean"][:2]
     engine.save(state, tmp_path / "state")
-    resumed = fit.fit(Two(seed=1), epochs=2, compile=False)
+    resumed = fit.fit(TwoOptimizers(seed=1), epochs=2, compile=False)
     resumed.load_state_dict(engine.load(tmp_path / "state"))
     rest = of_kind(resumed, fit.Epoch)
     assert [epoch.train_loss for epoch in rest] == [epoch.train_loss for epoch in whole]
@@ -97,9 +97,9 @@ def test_extending_a_stopped_training_gives_the_uninterrupted_result() -> None:
     longer = fit.fit(Clouds(seed=1), epochs=3, early_stopping=stopping, compile=False)
     longer.load_state_dict(short.state_dict())
     rest = of_kind(longer, fit.Epoch)
-    told = ("epoch", "step", "best", "train_loss", "val_loss", "train_losses", "val_losses", "val_metrics")
-    assert [[getattr(one, name) for name in told] for one in rest] == [
-        [getattr(one, name) for name in told] for one in epochs
+    fields = ("epoch", "step", "best", "train_loss", "val_loss", "train_losses", "val_losses", "val_metrics")
+    assert [[getattr(one, name) for name in fields] for one in rest] == [
+        [getattr(one, name) for name in fields] for one in epochs
     ]
     assert same_weights(longer.task, whole.task)
     assert longer.state_dict()["judge"] == whole.state_dict()["judge"]

@@ -12,7 +12,7 @@ from engine import data, fit, from_numpy
 from engine.errors import DataError
 from engine.optim import lr_scheduler
 from tests.engine.fit.clouds import Clouds, clouds, same_weights
-from tests.engine.fit.test_resume import assert_resumable, figures
+from tests.engine.fit.test_resume import assert_resumable, comparable_fields
 
 
 class Points(data.IterableDataset):
@@ -26,15 +26,15 @@ class Points(data.IterableDataset):
         return ((from_numpy(point), int(label)) for point, label in zip(points, labels, strict=True))
 
 
-class Hinting(Points):
-    """One that is wrong about its length."""
+class StreamWithLength(Points):
+    """A stream with a wrong length."""
 
     def __len__(self) -> int:
         return self.count + 40
 
 
-class Once(data.IterableDataset):
-    """A stream that was begun already: there is no second pass."""
+class SinglePassStream(data.IterableDataset):
+    """A stream that can be read only once."""
 
     def __init__(self, count: int) -> None:
         self._rest = iter(Points(count))
@@ -63,7 +63,7 @@ class Counted(Clouds):
         return data.Loaders(data.DataLoader(train, self.batch_size), data.DataLoader(held, self.batch_size))
 
 
-def of_averages(kind: type[Clouds]) -> type[Clouds]:
+def with_averaging(kind: type[Clouds]) -> type[Clouds]:
     class Averaging(kind):
         accumulate = 3
         per_step = ("steps",)
@@ -75,8 +75,8 @@ def of_averages(kind: type[Clouds]) -> type[Clouds]:
     return Averaging
 
 
-def told(training: fit.Training) -> list[dict[str, Any]]:
-    return [found for event in training if (found := figures(event)) is not None]
+def event_records(training: fit.Training) -> list[dict[str, Any]]:
+    return [result for event in training if (result := comparable_fields(event)) is not None]
 
 
 @pytest.mark.parametrize("averaging", [False, True])
@@ -92,15 +92,15 @@ def told(training: fit.Training) -> list[dict[str, Any]]:
     ids=str,
 )
 def test_stream_trains_like_a_sized_data_set(options: dict[str, Any], averaging: bool) -> None:
-    kinds = [of_averages(kind) if averaging else kind for kind in (Streamed, Counted)]
+    kinds = [with_averaging(kind) if averaging else kind for kind in (Streamed, Counted)]
     stream, counted = (kind(seed=1) for kind in kinds)
-    found, expected = (told(fit.fit(task, compile=False, **options)) for task in (stream, counted))
-    assert [{**each, "batches": 0} for each in found] == [{**each, "batches": 0} for each in expected]
+    actual, expected = (event_records(fit.fit(task, compile=False, **options)) for task in (stream, counted))
+    assert [{**each, "batches": 0} for each in actual] == [{**each, "batches": 0} for each in expected]
     assert same_weights(stream, counted)
 
 
 def test_compiled_stream_trains_like_a_sized_data_set() -> None:
-    stream, counted = of_averages(Streamed)(seed=1), of_averages(Counted)(seed=1)
+    stream, counted = with_averaging(Streamed)(seed=1), with_averaging(Counted)(seed=1)
     for task in (stream, counted):
         list(fit.fit(task, epochs=2))
     assert same_weights(stream, counted)
@@ -134,7 +134,7 @@ def test_a_resumed_run_has_the_metrics_of_the_first_epoch() -> None:
 
 def test_wrong_length_is_ignored() -> None:
     class Wrong(Streamed):
-        source = Hinting(60)
+        source = StreamWithLength(60)
 
     events = list(fit.fit(Wrong(), epochs=1))
     assert isinstance(events[0], fit.Started)
@@ -144,12 +144,12 @@ def test_wrong_length_is_ignored() -> None:
 
 @pytest.mark.parametrize("averaging", [False, True])
 def test_run_on_a_stream_resumes_after_any_event(averaging: bool) -> None:
-    kind = of_averages(Streamed) if averaging else Streamed
+    kind = with_averaging(Streamed) if averaging else Streamed
     assert_resumable(lambda: kind(seed=1), epochs=2, validate_steps=2, compile=False)
 
 
 def test_a_step_is_reported_before_the_next_batch_arrives() -> None:
-    """A stream can be slower than the training; progress is reported."""
+    """If the stream is slower than the training, progress is still reported."""
     asked: list[int] = []
 
     class Slow(Points):
@@ -178,7 +178,12 @@ def test_a_step_is_reported_before_the_next_batch_arrives() -> None:
             True,
             "gave no batch in epoch 1. It ended before a batch of 16 was complete. Lower batch_size",
         ),
-        (Once(60), Points(3), False, "gave no batch in epoch 2. A stream must restart when it is iterated again"),
+        (
+            SinglePassStream(60),
+            Points(3),
+            False,
+            "gave no batch in epoch 2. A stream must restart when it is iterated again",
+        ),
         (Points(60), Points(0), False, "validation samples gave no batch in epoch 1. Choose other data"),
     ],
 )

@@ -17,12 +17,12 @@ from tests.engine.fit.clouds import Clouds, same_weights
 TIMES = ("seconds", "samples_per_second", "waiting")
 
 
-def figures(event: fit.TrainingEvent) -> dict[str, Any] | None:
-    """All of an event that is no time; None for those that tell how far something is."""
+def comparable_fields(event: fit.TrainingEvent) -> dict[str, Any] | None:
+    """The fields of an event without times; None for events that only report progress."""
     if isinstance(event, (fit.Started, fit.CompileState, fit.ValidationStep)):
         return None
-    told = {name: getattr(event, name) for name in type(event).__slots__ if name not in TIMES}
-    return {"event": type(event).__name__, **told}
+    fields = {name: getattr(event, name) for name in type(event).__slots__ if name not in TIMES}
+    return {"event": type(event).__name__, **fields}
 
 
 def through_a_file(state: dict[str, Any]) -> dict[str, Any]:
@@ -32,23 +32,23 @@ def through_a_file(state: dict[str, Any]) -> dict[str, Any]:
     return engine.load(file)
 
 
-def assert_resumable(make: Callable[[], fit.Task], places: range | None = None, **options: Any) -> None:
-    """A run that is put down after any event and taken up by a new task goes on to the same numbers."""
-    whole = make()
-    training = fit.fit(whole, **options)
-    told, states = [], []
+def assert_resumable(make: Callable[[], fit.Task], positions: range | None = None, **options: Any) -> None:
+    """Check that a run that a new task resumes after any event gives the same numbers."""
+    uninterrupted = make()
+    training = fit.fit(uninterrupted, **options)
+    records, states = [], []
     for event in training:
-        told.append(figures(event))
+        records.append(comparable_fields(event))
         states.append(training.state_dict() if not isinstance(event, fit.Done) else None)
-    for place in places or range(len(told) - 1):
-        again = make()
-        engine.manual_seed(place)
-        resumed = fit.fit(again, **options)
-        resumed.load_state_dict(through_a_file(states[place]))
-        rest = [figures(event) for event in resumed]
-        expected = [one for one in told[place + 1 :] if one is not None]
-        assert [one for one in rest if one is not None] == expected, place
-        assert same_weights(whole, again), place
+    for position in positions or range(len(records) - 1):
+        resumed_task = make()
+        engine.manual_seed(position)
+        resumed = fit.fit(resumed_task, **options)
+        resumed.load_state_dict(through_a_file(states[position]))
+        rest = [comparable_fields(event) for event in resumed]
+        expected = [one for one in records[position + 1 :] if one is not None]
+        assert [one for one in rest if one is not None] == expected, position
+        assert same_weights(uninterrupted, resumed_task), position
 
 
 @pytest.fixture(autouse=True)
@@ -85,14 +85,14 @@ def test_early_stopping_is_resumed() -> None:
 
 
 def test_run_that_ended_within_an_epoch_continues() -> None:
-    whole, begun, rest = Clouds(seed=4), Clouds(seed=4), Clouds(seed=4)
-    list(fit.fit(whole, steps=7))
-    first = fit.fit(begun, steps=2)
+    uninterrupted, interrupted, rest = Clouds(seed=4), Clouds(seed=4), Clouds(seed=4)
+    list(fit.fit(uninterrupted, steps=7))
+    first = fit.fit(interrupted, steps=2)
     list(first)
     second = fit.fit(rest, steps=7)
     second.load_state_dict(first.state_dict())
     list(second)
-    assert same_weights(whole, rest)
+    assert same_weights(uninterrupted, rest)
 
 
 @pytest.mark.parametrize("entry", OPTIMIZERS, ids=lambda entry: entry.key)
@@ -154,16 +154,16 @@ def test_error_for_a_checkpoint_of_another_model() -> None:
     list(training)
     state = training.state_dict()
     other = Wider()
-    before = {name: value.tolist() for name, value in other_weights(other).items()}
-    said = (
+    before = {name: value.tolist() for name, value in weights_by_name(other).items()}
+    message = (
         r"does not fit model: 7 fit; different shape: 0\.weight has 9×4, the checkpoint 8×4, "
         r"0\.bias has 9, the checkpoint 8"
     )
-    with pytest.raises(WeightsError, match=said):
+    with pytest.raises(WeightsError, match=message):
         fit.fit(other, steps=1).load_state_dict(state)
-    assert {name: value.tolist() for name, value in other_weights(other).items()} == before
-    found = fit.load_matching(other.model, state["task"]["modules"]["model"])
-    assert set(found.missing) == {"more.weight", "more.bias"}
+    assert {name: value.tolist() for name, value in weights_by_name(other).items()} == before
+    result = fit.load_matching(other.model, state["task"]["modules"]["model"])
+    assert set(result.missing) == {"more.weight", "more.bias"}
     assert other.model[4].weight.tolist() == state["task"]["modules"]["model"]["4.weight"].tolist()
 
     class Two(Clouds):
@@ -175,7 +175,7 @@ def test_error_for_a_checkpoint_of_another_model() -> None:
         fit.fit(Two(), steps=1).load_state_dict(state)
 
 
-def other_weights(task: fit.Task) -> dict[str, Any]:
+def weights_by_name(task: fit.Task) -> dict[str, Any]:
     task.setup()
     return task.model.state_dict()
 
@@ -186,17 +186,17 @@ def test_training_can_be_reset_to_an_earlier_state() -> None:
     training = fit.fit(task, steps=8)
     events = [next(training) for _ in range(4)]
     state = training.state_dict()
-    first = [figures(event) for event in training]
+    first = [comparable_fields(event) for event in training]
     assert task.step is not None and task.step.replays.count > 0
     training = fit.fit(task, steps=8)
     training.load_state_dict(state)
-    again = [figures(event) for event in training]
+    again = [comparable_fields(event) for event in training]
     assert [one for one in again if one] == [one for one in first if one]
     assert len(events) == 4
 
 
 def test_other_threads_draw_separate_random_numbers() -> None:
-    """Such as an explanation of another task's step, which seeds and draws while this one is trained."""
+    """For example `explain` of another task's step, which seeds and draws during this training."""
     alone, disturbed = Clouds(seed=1), Clouds(seed=1)
     list(fit.fit(alone, epochs=3))
     for _ in fit.fit(disturbed, epochs=3):
@@ -227,7 +227,7 @@ def test_other_threads_draw_separate_random_numbers() -> None:
 
 
 def test_second_training_of_a_task_draws_the_same_numbers() -> None:
-    """Though its steps are the compiled ones of the first."""
+    """It uses the compiled steps of the first training."""
     task = Clouds(seed=1)
     first = fit.fit(task, steps=12)
     events = [next(first)]
@@ -235,4 +235,6 @@ def test_second_training_of_a_task_draws_the_same_numbers() -> None:
     events += list(first)
     second = fit.fit(task, steps=12)
     second.load_state_dict(state)
-    assert [figures(event) for event in second if figures(event)] == [figures(e) for e in events if figures(e)]
+    assert [comparable_fields(event) for event in second if comparable_fields(event)] == [
+        comparable_fields(e) for e in events if comparable_fields(e)
+    ]

@@ -40,7 +40,7 @@ def rates(training: fit.Training) -> list[Any]:
     ]
 
 
-def put_down(make: Make, epochs: int, batches: int) -> dict[str, Any]:
+def interrupted_state(make: Make, epochs: int, batches: int) -> dict[str, Any]:
     training = fit.fit(task(make, epochs), epochs=epochs)
     while training.step < batches:
         next(training)
@@ -49,7 +49,7 @@ def put_down(make: Make, epochs: int, batches: int) -> dict[str, Any]:
     return through_a_file(training.state_dict())
 
 
-def taken_up(make: Make, epochs: int, state: dict[str, Any]) -> tuple[fit.Training, tuple[fit.ReplannedSchedule, ...]]:
+def resume(make: Make, epochs: int, state: dict[str, Any]) -> tuple[fit.Training, tuple[fit.ReplannedSchedule, ...]]:
     training = fit.fit(task(make, epochs), epochs=epochs)
     training.task.setup()
     state, planned = fit.replan_schedules(training.task, state)
@@ -57,7 +57,7 @@ def taken_up(make: Make, epochs: int, state: dict[str, Any]) -> tuple[fit.Traini
     return training, planned
 
 
-def warmed(adam: optim.Optimizer, epochs: int) -> dict[str, Any]:
+def warm_up_and_cosine(adam: optim.Optimizer, epochs: int) -> dict[str, Any]:
     rise = lr_scheduler.LinearLR(adam, total_iters=3)
     fall = lr_scheduler.CosineAnnealingLR(adam, epochs * STEPS - 3)
     return {"each_step": lr_scheduler.SequentialLR(adam, [rise, fall], [3])}
@@ -67,7 +67,7 @@ PLANS: dict[str, Make] = {
     "cosine": lambda adam, epochs: {"each_epoch": lr_scheduler.CosineAnnealingLR(adam, epochs, 0.001)},
     "polynomial": lambda adam, epochs: {"each_step": lr_scheduler.PolynomialLR(adam, epochs * STEPS, 2.0)},
     "one cycle": lambda adam, epochs: {"each_step": lr_scheduler.OneCycleLR(adam, 0.1, epochs * STEPS)},
-    "a row": warmed,
+    "a row": warm_up_and_cosine,
     "side by side": lambda adam, epochs: {
         "each_epoch": lr_scheduler.ExponentialLR(adam, 0.5),
         "each_step": lr_scheduler.CosineAnnealingLR(adam, epochs * STEPS, 0.001),
@@ -79,19 +79,19 @@ PLANS: dict[str, Make] = {
 @pytest.mark.parametrize("make", PLANS.values(), ids=PLANS)
 def test_longer_training_uses_its_schedule(make: Make, batches: int) -> None:
     whole = rates(fit.fit(task(make, 5), epochs=5))
-    state = put_down(make, 3, batches)
-    training, [planned] = taken_up(make, 5, state)
+    state = interrupted_state(make, 3, batches)
+    training, [planned] = resume(make, 5, state)
     assert planned.optimizer == "adam"
     assert planned.after == training.task.optimizers["adam"].param_groups[0]["lr"]
-    found = rates(training)
-    assert found == whole[-len(found) :]
+    result = rates(training)
+    assert result == whole[-len(result) :]
     assert planned.before == state["task"]["optimizers"]["adam"]["groups"][0]["lr"]
 
 
 @pytest.mark.parametrize("make", PLANS.values(), ids=PLANS)
 def test_schedule_of_equal_length_is_unchanged(make: Make) -> None:
-    state = put_down(make, 3, 7)
-    training, planned = taken_up(make, 3, state)
+    state = interrupted_state(make, 3, 7)
+    training, planned = resume(make, 3, state)
     assert planned == ()
     assert training.state_dict()["task"]["schedulers"] == fit_state(make, state)
     assert rates(training) == rates(fit.fit(task(make, 3), epochs=3))[8:]
@@ -99,14 +99,14 @@ def test_schedule_of_equal_length_is_unchanged(make: Make) -> None:
 
 def test_schedule_with_more_steps_than_batches_is_refused() -> None:
     """A damaged count of 2**63 would be walked to, one by one."""
-    state = put_down(PLANS["cosine"], 3, 7)
+    state = interrupted_state(PLANS["cosine"], 3, 7)
     state["task"]["schedulers"]["each_epoch"]["last_epoch"] = 2**63
     with pytest.raises(WeightsError, match=r"each_epoch has 9223372036854775808 steps after 7 batches"):
-        taken_up(PLANS["cosine"], 5, state)
+        resume(PLANS["cosine"], 5, state)
 
 
 def fit_state(make: Make, state: dict[str, Any]) -> Any:
-    """The schedules' states of a training that a state was simply loaded into."""
+    """Scheduler states of a training after loading a state without replanning."""
     plain = fit.fit(task(make, 3), epochs=3)
     plain.load_state_dict(state)
     return plain.state_dict()["task"]["schedulers"]
@@ -114,9 +114,9 @@ def fit_state(make: Make, state: dict[str, Any]) -> Any:
 
 def test_manual_learning_rate_is_kept_without_a_new_schedule() -> None:
     make: Make = lambda adam, epochs: {"each_epoch": lr_scheduler.MultiStepLR(adam, (1, 2))}  # noqa: E731
-    state = put_down(make, 3, 5)
+    state = interrupted_state(make, 3, 5)
     state["task"]["optimizers"]["adam"]["groups"][0]["lr"] = 0.123
-    training, planned = taken_up(make, 5, state)
+    training, planned = resume(make, 5, state)
     assert planned == ()
     next(training)
     assert next(event for event in training if isinstance(event, fit.Step)).learning_rate == 0.123
@@ -127,8 +127,8 @@ def test_reductions_on_plateau_are_kept() -> None:
         plateau = lr_scheduler.ReduceLROnPlateau(adam, mode="max", patience=0, threshold=1e9, factor=0.5)
         return {"each_step": lr_scheduler.PolynomialLR(adam, epochs * STEPS), "plateau": plateau}
 
-    state = put_down(make, 4, 9)
-    _, [planned] = taken_up(make, 8, state)
+    state = interrupted_state(make, 4, 9)
+    _, [planned] = resume(make, 8, state)
     assert planned.before == pytest.approx(0.05 * (1 - 9 / 16) * 0.5)
     assert planned.after == pytest.approx(0.05 * (1 - 9 / 32) * 0.5)
 

@@ -15,7 +15,7 @@ from tests.compiled import bitwise
 from tests.engine.fit.clouds import Clouds, same_weights, weights
 
 
-def made(kind: type[Clouds] = Clouds, seed: int = 1, **settings: Any) -> Clouds:
+def make_task(kind: type[Clouds] = Clouds, seed: int = 1, **settings: Any) -> Clouds:
     """A task with settings of a step."""
     return type("Made", (kind,), settings)(seed=seed)
 
@@ -43,8 +43,8 @@ SETTINGS = {
 
 @pytest.mark.parametrize("settings", SETTINGS.values(), ids=SETTINGS)
 def test_compiled_steps_equal_eager_steps(settings: dict[str, Any]) -> None:
-    """No breaks, replayed without Python, and with eager mode's kernels eager mode's bits."""
-    eager, compiled = made(**settings), made(**settings)
+    """No graph breaks, replayed without Python; with eager kernels, results are bitwise equal to eager mode."""
+    eager, compiled = make_task(**settings), make_task(**settings)
     list(fit.fit(eager, epochs=6, compile=False))
     with bitwise():
         list(fit.fit(compiled, epochs=6))
@@ -54,7 +54,7 @@ def test_compiled_steps_equal_eager_steps(settings: dict[str, Any]) -> None:
     assert step.replays.count > 0
     assert not step.replays.refused
     assert not any(ran.reason for ran in step.last)
-    assert not same_weights(eager, _trained(made())), "the settings make a difference"
+    assert not same_weights(eager, _trained(make_task())), "the settings make a difference"
 
 
 def _trained(task: Clouds) -> Clouds:
@@ -63,18 +63,18 @@ def _trained(task: Clouds) -> Clouds:
 
 
 def test_steps_with_all_settings_have_no_graph_break() -> None:
-    task = made(**SETTINGS["all"])
+    task = make_task(**SETTINGS["all"])
     batch = next(iter(task.setup().train))
     assert explain(StepFunctions(task, compile=True).train, repeat=1)(task, batch).breaks == ()
 
 
 def test_accumulation_equals_a_larger_batch() -> None:
-    large, small = made(Plain, batch_size=30), made(Plain, batch_size=10, accumulate=3)
+    large, small = make_task(Plain, batch_size=30), make_task(Plain, batch_size=10, accumulate=3)
     for task in (large, small):
         list(fit.fit(task, epochs=4))
     for one, other in zip(weights(large).values(), weights(small).values(), strict=True):
         np.testing.assert_allclose(one, other, rtol=1e-5)
-    rest = made(Plain, batch_size=25, accumulate=2)  # 25 + 25 and 10: the last batch of an epoch ends its group
+    rest = make_task(Plain, batch_size=25, accumulate=2)  # 25 + 25 and 10: the last batch of an epoch ends its group
     steps = (event for event in fit.fit(rest, epochs=1) if isinstance(event, fit.Step))
     changes = [rest.model.weight.tolist() for _ in steps]
     assert changes[0] != changes[1] != changes[2]
@@ -94,7 +94,7 @@ def test_two_optimizers_accumulate_separately() -> None:
             loss = self.criterion(self.model(points), labels)
             return {self.sgd: loss, self.second: loss * -0.5}
 
-    large, small = made(Two, batch_size=60), made(Two, batch_size=20, accumulate=3)
+    large, small = make_task(Two, batch_size=60), make_task(Two, batch_size=20, accumulate=3)
     for task in (large, small):
         list(fit.fit(task, epochs=3))
     for one, other in zip(weights(large).values(), weights(small).values(), strict=True):
@@ -103,7 +103,7 @@ def test_two_optimizers_accumulate_separately() -> None:
 
 def test_clipping_bounds_the_change_of_a_step() -> None:
     for settings in ({"clip_norm": 1e-3}, {"clip_value": 1e-3}):
-        task = made(Plain, **settings)
+        task = make_task(Plain, **settings)
         task.setup()
         before = np.concatenate([value.ravel() for value in weights(task).values()])
         list(fit.fit(task, steps=1))
@@ -122,7 +122,7 @@ def test_schedules_step_per_epoch_or_per_batch() -> None:
             self.each_epoch = lr_scheduler.StepLR(self.sgd, 2, gamma=0.5)
             self.each_step = lr_scheduler.ExponentialLR(self.sgd, 0.9)
 
-    events = list(fit.fit(made(Scheduled), epochs=3))
+    events = list(fit.fit(make_task(Scheduled), epochs=3))
     rates = [event.learning_rate for event in events if isinstance(event, fit.Step)]
     updates = [number // 2 for number in range(12)]  # 4 batches an epoch
     halved = [0.5 ** (number // 8) for number in range(12)]
@@ -135,7 +135,7 @@ def test_one_cycle_and_plateau() -> None:
             super().configure()
             self.cycle = lr_scheduler.OneCycleLR(self.sgd, 0.4, total_steps=9)
 
-    task = made(Scheduled)
+    task = make_task(Scheduled)
     list(fit.fit(task, epochs=2))
     assert task.cycle.last_epoch == 8
 
@@ -144,7 +144,7 @@ def test_one_cycle_and_plateau() -> None:
             super().configure()
             self.waiting = lr_scheduler.ReduceLROnPlateau(self.sgd, patience=0, threshold=10.0, threshold_mode="abs")
 
-    events = list(fit.fit(made(Waiting), epochs=3))
+    events = list(fit.fit(make_task(Waiting), epochs=3))
     assert [round(event.learning_rate, 6) for event in events if isinstance(event, fit.Epoch)] == [0.1, 0.1, 0.01]
 
 
@@ -156,7 +156,7 @@ def test_schedules_do_not_stop_replay() -> None:
             super().configure()
             self.decay = lr_scheduler.ExponentialLR(self.adam, 0.99)
 
-    eager, compiled = made(Scheduled), made(Scheduled)
+    eager, compiled = make_task(Scheduled), make_task(Scheduled)
     list(fit.fit(eager, epochs=4, compile=False))
     with bitwise():
         list(fit.fit(compiled, epochs=4))
@@ -187,7 +187,7 @@ def test_mixed_precision(precision: str, compile: bool) -> None:
 
 
 def test_overflow_skips_a_step() -> None:
-    task = made(mixed_precision="float16")
+    task = make_task(mixed_precision="float16")
     training = fit.fit(task, steps=3)
     next(training)
     assert task.scaler is not None
@@ -200,7 +200,7 @@ def test_overflow_skips_a_step() -> None:
 
 
 @pytest.mark.parametrize(
-    ("settings", "said"),
+    ("settings", "message"),
     [
         ({"accumulate": 0}, "accumulate must be at least 1"),
         ({"clip_norm": 0.0}, "clip_norm must be above 0"),
@@ -208,9 +208,9 @@ def test_overflow_skips_a_step() -> None:
         ({"mixed_precision": "float8"}, "mixed_precision must be"),
     ],
 )
-def test_refused_settings(settings: dict[str, Any], said: str) -> None:
-    with pytest.raises(ValueError, match=said):
-        made(**settings).setup()
+def test_refused_settings(settings: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        make_task(**settings).setup()
 
     class Searching(Plain):
         accumulate = 2

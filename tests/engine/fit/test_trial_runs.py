@@ -15,12 +15,12 @@ def test_learning_rate_search_restores_the_task() -> None:
     task, twin = Clouds(seed=1), Clouds(seed=1)
     engine.manual_seed(5)
     events = list(fit.find_rate(task, low=1e-5, high=100.0, steps=60))
-    tried, found = events[:-1], events[-1]
+    tried, result = events[:-1], events[-1]
     assert [event.rate for event in tried] == sorted(event.rate for event in tried)
-    assert isinstance(found, fit.LearningRateSuggestion)
-    assert found.rate is not None and found.lowest is not None
-    assert 1e-3 < found.rate < 1
-    assert found.rate <= found.lowest
+    assert isinstance(result, fit.LearningRateSuggestion)
+    assert result.rate is not None and result.lowest is not None
+    assert 1e-3 < result.rate < 1
+    assert result.rate <= result.lowest
     for one in (task, twin):
         list(fit.fit(one, epochs=2))
     assert same_weights(task, twin)
@@ -33,9 +33,9 @@ def test_suggested_rate_corrects_for_smoothing() -> None:
         loss = 2 / (1 + math.exp((number - 50) / 8))
         mean = 0.9 * mean + 0.1 * loss
         tried.append(trial_runs.LearningRateTrial(1e-5 * 1.1**number, loss, mean / (1 - 0.9 ** (number + 1))))
-    found = trial_runs._find_rate(tried)
-    assert found.rate is not None
-    assert abs(math.log(found.rate / tried[50].rate, 1.1)) < 5
+    result = trial_runs._find_rate(tried)
+    assert result.rate is not None
+    assert abs(math.log(result.rate / tried[50].rate, 1.1)) < 5
 
 
 def test_a_search_can_be_closed() -> None:

@@ -23,12 +23,12 @@ with atomic_file.replacing(Path(sys.argv[1])) as file:
 """
 
 
-def left(folder: Path) -> list[Path]:
+def remaining_files(folder: Path) -> list[Path]:
     return sorted(folder.glob(".gradwire-*"))
 
 
 def age(paths: list[Path]) -> None:
-    """Where the system has no lock for it, a file is abandoned if it is old."""
+    """Without file locks, old files count as abandoned."""
     for path in paths:
         os.utime(path, (0, 0))
 
@@ -38,9 +38,9 @@ def test_files_of_a_killed_process_are_removed_by_the_next_save(tmp_path: Path, 
     command = [sys.executable, "-c", SAVING, str(tmp_path / "a")]
     with subprocess.Popen(command, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as saving:
         assert saving.stdout is not None and saving.stdout.readline().strip() == b"saving"
-        [temporary] = left(tmp_path)
+        [temporary] = remaining_files(tmp_path)
         atomic_file.write(tmp_path / "b", b"meanwhile")
-        assert left(tmp_path) == [temporary], "its process is alive"
+        assert remaining_files(tmp_path) == [temporary], "its process is alive"
         saving.kill()
         saving.wait()
     age([temporary])
@@ -49,7 +49,7 @@ def test_files_of_a_killed_process_are_removed_by_the_next_save(tmp_path: Path, 
         other.write_text("of somebody else")
     atomic_file._cleaned.clear()  # as another process begins
     atomic_file.write(tmp_path / "b", b"afterwards")
-    assert left(tmp_path) == sorted(others)
+    assert remaining_files(tmp_path) == sorted(others)
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows does not lock temporary files")
@@ -58,13 +58,13 @@ def test_a_temporary_file_that_was_removed_as_stale_is_written_again(tmp_path: P
 
     def slow(descriptor: int, *, shared: bool = False) -> bool:
         if not removed:  # another process comes first
-            removed.extend(left(tmp_path))
+            removed.extend(remaining_files(tmp_path))
             removed[0].unlink()
         return lock(descriptor, shared=shared)
 
     monkeypatch.setattr(file_locks, "try_lock", slow)
     atomic_file.write(tmp_path / "a", b"whole")
-    assert (tmp_path / "a").read_bytes() == b"whole" and removed and not left(tmp_path)
+    assert (tmp_path / "a").read_bytes() == b"whole" and removed and not remaining_files(tmp_path)
 
 
 def test_file_system_without_locks_is_supported(tmp_path: Path, monkeypatch) -> None:
@@ -78,4 +78,4 @@ def test_file_system_without_locks_is_supported(tmp_path: Path, monkeypatch) -> 
     monkeypatch.setattr(file_locks, "try_lock", unsupported)
     atomic_file.write(tmp_path / "a", b"whole")
     assert (tmp_path / "a").read_bytes() == b"whole"
-    assert left(tmp_path) == [abandoned], "whether its process is alive is not known"
+    assert remaining_files(tmp_path) == [abandoned], "whether its process is alive is not known"

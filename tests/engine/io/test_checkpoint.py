@@ -27,7 +27,7 @@ OBJECTS = st.recursive(
 )
 
 
-def there_and_back(value: Any) -> Any:
+def round_trip(value: Any) -> Any:
     buffer = io.BytesIO()
     engine.save(value, buffer)
     buffer.seek(0)
@@ -36,9 +36,9 @@ def there_and_back(value: Any) -> Any:
 
 @given(OBJECTS)
 def test_structures_round_trip(value: Any) -> None:
-    found = there_and_back(value)
-    assert found == value
-    assert repr(found) == repr(value)
+    result = round_trip(value)
+    assert result == value
+    assert repr(result) == repr(value)
 
 
 def test_tensors_round_trip() -> None:
@@ -50,17 +50,17 @@ def test_tensors_round_trip() -> None:
         "device": engine.device("cpu"),
         "dtype": engine.float16,
     }
-    found = there_and_back(given)
-    assert found["a"].tolist() == given["a"].tolist()
-    assert found["a_"][0].dtype is engine.int16
-    assert found["a_"][1].shape == (0, 2)
-    assert found["a",].requires_grad
-    assert isinstance(found[0], np.ndarray)
-    assert (found["device"], found["dtype"]) == (given["device"], given["dtype"])
+    result = round_trip(given)
+    assert result["a"].tolist() == given["a"].tolist()
+    assert result["a_"][0].dtype is engine.int16
+    assert result["a_"][1].shape == (0, 2)
+    assert result["a",].requires_grad
+    assert isinstance(result[0], np.ndarray)
+    assert (result["device"], result["dtype"]) == (given["device"], given["dtype"])
 
 
 def test_training_continues(tmp_path: Path) -> None:
-    """From a checkpoint, two more steps give what two more steps without it give."""
+    """Two steps after loading a checkpoint equal two steps without it."""
 
     def steps(model: nn.Module, optimizer: optim.Optimizer, count: int) -> None:
         for _ in range(count):

@@ -8,7 +8,7 @@ SEQUENCE, IMAGE, VOLUME = (3, 4, 11), (3, 4, 7, 6), (2, 4, 5, 6, 4)
 SHAPES = {1: SEQUENCE, 2: IMAGE, 3: VOLUME}
 
 
-def _everywhere(name: str, *variants: dict[str, Any]) -> list[tuple[str, tuple[int, ...], dict[str, Any]]]:
+def _in_each_dimension(name: str, *variants: dict[str, Any]) -> list[tuple[str, tuple[int, ...], dict[str, Any]]]:
     """Each variant for one, two and three dimensions; `name` has a # for their number."""
     return [
         (name.replace("#", str(ndim)), SHAPES[ndim], {key: _sides(value, ndim) for key, value in variant.items()})
@@ -18,7 +18,7 @@ def _everywhere(name: str, *variants: dict[str, Any]) -> list[tuple[str, tuple[i
 
 
 class Sides(tuple[int, ...]):
-    """A number for each dimension: as many as there are."""
+    """One number per dimension; surplus ones are cut off."""
 
     __slots__ = ()
 
@@ -29,7 +29,7 @@ def _sides(value: Any, ndim: int) -> Any:
 
 CHANNELS = {"in_channels": 4, "out_channels": 6}
 CASES = [
-    *_everywhere(
+    *_in_each_dimension(
         "Conv#d",
         {**CHANNELS, "kernel_size": 3},
         {**CHANNELS, "kernel_size": Sides((3, 2, 3)), "stride": Sides((2, 1, 2)), "padding": Sides((1, 0, 1))},
@@ -41,7 +41,7 @@ CASES = [
         {**CHANNELS, "kernel_size": 3, "padding": 2, "padding_mode": "replicate", "stride": 3},
         {"in_channels": 4, "out_channels": 8, "kernel_size": 3, "groups": 4, "padding": 1},
     ),
-    *_everywhere(
+    *_in_each_dimension(
         "ConvTranspose#d",
         {**CHANNELS, "kernel_size": 3},
         {**CHANNELS, "kernel_size": Sides((3, 2, 3)), "stride": 2, "padding": Sides((1, 0, 1)), "output_padding": 1},
@@ -49,14 +49,14 @@ CASES = [
         {**CHANNELS, "kernel_size": 3, "dilation": 2, "padding": 1, "output_padding": 1},
         {**CHANNELS, "kernel_size": 1, "stride": 2},
     ),
-    *_everywhere(
+    *_in_each_dimension(
         "MaxPool#d",
         {"kernel_size": 2},
         {"kernel_size": 3, "stride": 1, "padding": 1},
         {"kernel_size": 2, "dilation": 2, "stride": 1},
         {"kernel_size": 3, "stride": 2, "ceil_mode": True},
     ),
-    *_everywhere(
+    *_in_each_dimension(
         "AvgPool#d",
         {"kernel_size": 2},
         {"kernel_size": 3, "stride": 2, "padding": 1},
@@ -65,22 +65,22 @@ CASES = [
     ),
     ("AvgPool2d", IMAGE, {"kernel_size": 2, "divisor_override": 3}),
     ("AvgPool3d", VOLUME, {"kernel_size": 2, "divisor_override": 3}),
-    *_everywhere(
+    *_in_each_dimension(
         "LPPool#d",
         {"norm_type": 2.0, "kernel_size": 2},
         {"norm_type": 4, "kernel_size": 3, "stride": 1},
         {"norm_type": 2.0, "kernel_size": 3, "stride": 2, "ceil_mode": True},
     ),
-    *_everywhere("AdaptiveAvgPool#d", {"output_size": 1}, {"output_size": 3}, {"output_size": 4}),
-    *_everywhere("AdaptiveMaxPool#d", {"output_size": 1}, {"output_size": 3}, {"output_size": 4}),
-    *_everywhere(
+    *_in_each_dimension("AdaptiveAvgPool#d", {"output_size": 1}, {"output_size": 3}, {"output_size": 4}),
+    *_in_each_dimension("AdaptiveMaxPool#d", {"output_size": 1}, {"output_size": 3}, {"output_size": 4}),
+    *_in_each_dimension(
         "BatchNorm#d",
         {"num_features": 4},
         {"num_features": 4, "momentum": None, "eps": 1e-3},
         {"num_features": 4, "affine": False, "track_running_stats": False},
         {"num_features": 4, "bias": False},
     ),
-    *_everywhere(
+    *_in_each_dimension(
         "InstanceNorm#d",
         {"num_features": 4},
         {"num_features": 4, "affine": True, "eps": 1e-3},
@@ -93,15 +93,15 @@ CASES = [
     ("LocalResponseNorm", IMAGE, {"size": 2}),
     ("LocalResponseNorm", SEQUENCE, {"size": 3, "alpha": 0.3, "beta": 0.5, "k": 2.0}),
     ("LocalResponseNorm", VOLUME, {"size": 1}),
-    *_everywhere("ZeroPad#d", {"padding": 2}),
-    *_everywhere("ReflectionPad#d", {"padding": 2}),
-    *_everywhere("ReplicationPad#d", {"padding": 3}),
-    *_everywhere("CircularPad#d", {"padding": 2}),
-    *_everywhere("ConstantPad#d", {"padding": 1, "value": 3.5}, {"padding": -1, "value": 2.0}),
+    *_in_each_dimension("ZeroPad#d", {"padding": 2}),
+    *_in_each_dimension("ReflectionPad#d", {"padding": 2}),
+    *_in_each_dimension("ReplicationPad#d", {"padding": 3}),
+    *_in_each_dimension("CircularPad#d", {"padding": 2}),
+    *_in_each_dimension("ConstantPad#d", {"padding": 1, "value": 3.5}, {"padding": -1, "value": 2.0}),
     ("ZeroPad2d", IMAGE, {"padding": (1, -2, 0, 3)}),
     ("ReflectionPad1d", SEQUENCE, {"padding": (3, 0)}),
     ("ReplicationPad3d", VOLUME, {"padding": (1, 0, 2, 1, 0, 3)}),
-    *_everywhere("Upsample", {"scale_factor": 2}, {"scale_factor": 1.5, "mode": "nearest"}, {"size": 9}),
+    *_in_each_dimension("Upsample", {"scale_factor": 2}, {"scale_factor": 1.5, "mode": "nearest"}, {"size": 9}),
     ("Upsample", SEQUENCE, {"size": 5, "mode": "linear"}),
     ("Upsample", IMAGE, {"scale_factor": (1.7, 0.6), "mode": "bilinear"}),
     ("Upsample", IMAGE, {"scale_factor": (1.7, 0.6), "mode": "bilinear", "recompute_scale_factor": True}),

@@ -28,11 +28,11 @@ def test_values_and_gradients_match_pytorch(options: dict[str, Any], targets: An
     assert list(ours.state_dict()) == list(theirs.state_dict())
     values = np.random.default_rng(0).standard_normal((*np.shape(targets), 16))
     x, y = engine.tensor(values, requires_grad=True), torch.tensor(values, requires_grad=True)
-    found, expected = ours(x, engine.tensor(targets)), theirs(y, torch.tensor(targets))
-    np.testing.assert_allclose(found.output.detach().numpy(), expected.output.detach().numpy(), rtol=1e-10)
-    found.loss.backward()
+    actual, expected = ours(x, engine.tensor(targets)), theirs(y, torch.tensor(targets))
+    np.testing.assert_allclose(actual.output.detach().numpy(), expected.output.detach().numpy(), rtol=1e-10)
+    actual.loss.backward()
     expected.loss.backward()
-    assert found.loss.item() == pytest.approx(expected.loss.item())
+    assert actual.loss.item() == pytest.approx(expected.loss.item())
     np.testing.assert_allclose(x.grad.numpy(), y.grad.numpy(), rtol=1e-9, atol=1e-12)
     for p, q in zip(ours.parameters(), theirs.parameters(), strict=True):
         if q.grad is not None and p.grad is not None:
@@ -42,17 +42,17 @@ def test_values_and_gradients_match_pytorch(options: dict[str, Any], targets: An
 def test_all_classes() -> None:
     ours, theirs = both()
     values = np.random.default_rng(0).standard_normal((6, 16))
-    found = ours.log_prob(engine.tensor(values))
+    result = ours.log_prob(engine.tensor(values))
     np.testing.assert_allclose(
-        found.detach().numpy(), theirs.log_prob(torch.tensor(values)).detach().numpy(), rtol=1e-9
+        result.detach().numpy(), theirs.log_prob(torch.tensor(values)).detach().numpy(), rtol=1e-9
     )
-    np.testing.assert_allclose(found.exp().sum(1).detach().numpy(), 1)
+    np.testing.assert_allclose(result.exp().sum(1).detach().numpy(), 1)
     assert ours.predict(engine.tensor(values)).tolist() == theirs.predict(torch.tensor(values)).tolist()
 
 
 def test_refused_arguments() -> None:
     for cutoffs in ([], [5, 5], [0, 3], [7, 3], [30]):
-        with pytest.raises(ValueError, match="increasing whole numbers"):
+        with pytest.raises(ValueError, match="increasing integers"):
             nn.AdaptiveLogSoftmaxWithLoss(4, 20, cutoffs)
     layer = nn.AdaptiveLogSoftmaxWithLoss(4, 20, [5])
     with pytest.raises(RangeError, match="between 0 and 19"):

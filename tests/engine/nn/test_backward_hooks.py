@@ -27,11 +27,11 @@ def network(lib: Any) -> Any:
     return model
 
 
-def given(lib: Any, requires_grad: bool = True) -> Any:
+def make_input(lib: Any, requires_grad: bool = True) -> Any:
     return lib.tensor([[1.0, 2.0], [0.5, -1.0]], requires_grad=requires_grad)
 
 
-def teller(order: list[Any], name: str, change: Callable[[Any], Any] | None = None) -> Any:
+def recording_hook(order: list[Any], name: str, change: Callable[[Any], Any] | None = None) -> Any:
     def hook(module: Any, *grads: Any) -> Any:
         order.append((name, type(module).__name__, [plain(g) for g in grads]))
         return None if change is None else tuple(None if g is None else change(g) for g in grads[0])
@@ -44,10 +44,10 @@ def teller(order: list[Any], name: str, change: Callable[[Any], Any] | None = No
 def test_hooks_of_every_layer(requires_grad: bool) -> None:
     def program(lib: Any) -> Any:
         order: list[Any] = []
-        model, x = network(lib), given(lib, requires_grad)
+        model, x = network(lib), make_input(lib, requires_grad)
         for module in model.modules():
-            module.register_full_backward_pre_hook(teller(order, "pre"))
-            module.register_full_backward_hook(teller(order, "after"))
+            module.register_full_backward_pre_hook(recording_hook(order, "pre"))
+            module.register_full_backward_hook(recording_hook(order, "after"))
         model(x).sum().backward()
         return order, x.grad, [p.grad for p in model.parameters()]
 
@@ -57,11 +57,11 @@ def test_hooks_of_every_layer(requires_grad: bool) -> None:
 def test_hooks_replace_gradients() -> None:
     def program(lib: Any) -> Any:
         order: list[Any] = []
-        model, x = network(lib), given(lib)
-        model[2].register_full_backward_pre_hook(teller(order, "pre", lambda g: g * 10))
-        model[2].register_full_backward_hook(teller(order, "first", lambda g: g * 2))
-        handle = model[2].register_full_backward_hook(teller(order, "removed", lambda g: g * 100))
-        model[2].register_full_backward_hook(teller(order, "prepended"), prepend=True)
+        model, x = network(lib), make_input(lib)
+        model[2].register_full_backward_pre_hook(recording_hook(order, "pre", lambda g: g * 10))
+        model[2].register_full_backward_hook(recording_hook(order, "first", lambda g: g * 2))
+        handle = model[2].register_full_backward_hook(recording_hook(order, "removed", lambda g: g * 100))
+        model[2].register_full_backward_hook(recording_hook(order, "prepended"), prepend=True)
         handle.remove()
         model(x).sum().backward()
         return order, x.grad, [p.grad for p in model.parameters()]
@@ -76,10 +76,10 @@ def test_several_arguments_and_results() -> None:
                 return x * factor + shift, 3, x * y
 
         order: list[Any] = []
-        module, x, y = Several(), given(lib), given(lib)
-        module.register_full_backward_pre_hook(teller(order, "pre"))
-        module.register_full_backward_hook(teller(order, "after"))
-        a, _, b = module(x, 2.0, y, shift=given(lib))
+        module, x, y = Several(), make_input(lib), make_input(lib)
+        module.register_full_backward_pre_hook(recording_hook(order, "pre"))
+        module.register_full_backward_hook(recording_hook(order, "after"))
+        a, _, b = module(x, 2.0, y, shift=make_input(lib))
         (a.sum() + b.sum()).backward()
         return order, x.grad, y.grad
 
@@ -89,8 +89,8 @@ def test_several_arguments_and_results() -> None:
 def test_under_second_derivatives_and_no_grad() -> None:
     def program(lib: Any) -> Any:
         order: list[Any] = []
-        model, x = network(lib), given(lib)
-        model[0].register_full_backward_hook(teller(order, "after"))
+        model, x = network(lib), make_input(lib)
+        model[0].register_full_backward_hook(recording_hook(order, "after"))
         with lib.no_grad():
             out = model(x)
         (slope,) = lib.autograd.grad(model(x).sum(), x, create_graph=True)
@@ -101,15 +101,15 @@ def test_under_second_derivatives_and_no_grad() -> None:
 
 
 def test_wrong_results_are_refused() -> None:
-    model, x = network(engine), given(engine)
+    model, x = network(engine), make_input(engine)
     handle = model.register_full_backward_hook(lambda m, gi, go: (None, None))
     with pytest.raises(AutogradError, match="as many gradients as it receives: 1, not 2"):
         model(x).sum().backward()
     handle.remove()
     model.register_full_backward_hook(lambda m, gi, go: (engine.ones(1),))
-    told = pytest.warns(UserWarning, match="no input of the module requires gradients")
-    with told, pytest.raises(AutogradError, match="must return None"):
-        model(given(engine, False)).sum().backward()
+    warns = pytest.warns(UserWarning, match="no input of the module requires gradients")
+    with warns, pytest.raises(AutogradError, match="must return None"):
+        model(make_input(engine, False)).sum().backward()
 
 
 # -- of all modules ---------------------------------------------------------------------------
@@ -131,11 +131,11 @@ def test_hooks_of_all_modules() -> None:
         try:
             model = network(lib)
             model.register_forward_hook(tell("own"))
-            model(given(lib)).sum().backward()
+            model(make_input(lib)).sum().backward()
         finally:
             for handle in handles:
                 handle.remove()
-        model(given(lib))
+        model(make_input(lib))
         return order
 
     assert_same(program)
@@ -178,7 +178,7 @@ def test_hooks_that_are_always_called() -> None:
         module.register_forward_hook(lambda m, a, o: order.append("never"))
         module.register_forward_hook(lambda m, a, o: order.append(("always", o)), always_call=True)
         try:
-            module(given(lib))
+            module(make_input(lib))
         except KeyError:
             order.append("raised")
         return order
@@ -299,6 +299,6 @@ def test_submodules_can_be_replaced_by_name() -> None:
     def program(lib: Any) -> Any:
         model = network(lib)
         model.set_submodule("1", lib.nn.ReLU())
-        return model[1]._get_name(), model(given(lib))
+        return model[1]._get_name(), model(make_input(lib))
 
     assert_same(program)

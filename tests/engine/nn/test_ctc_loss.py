@@ -24,15 +24,15 @@ COUNTS = np.array([4, 4, 1, 3])
 
 
 def compare(call: Any, values: Any = LOGITS, rtol: float = 1e-9) -> None:
-    found = []
+    result = []
     for library in (engine, torch):
         logits = library.tensor(values, requires_grad=True)
         log_probs = logits.log_softmax(-1)
         log_probs.retain_grad()
         loss = call(library, log_probs)
         loss.sum().backward()
-        found.append((loss.detach().numpy(), logits.grad.numpy(), log_probs.grad.numpy()))
-    for ours, theirs in zip(*found, strict=True):
+        result.append((loss.detach().numpy(), logits.grad.numpy(), log_probs.grad.numpy()))
+    for ours, theirs in zip(*result, strict=True):
         np.testing.assert_allclose(ours, theirs, rtol=rtol, atol=rtol)
 
 

@@ -24,13 +24,13 @@ A, B = np.random.default_rng(0).standard_normal((2, 3, 4, 5))
     ],
 )
 def test_values_and_gradients(name: str, options: dict[str, Any]) -> None:
-    found = []
+    results = []
     for library in (engine, torch):
         layer = getattr(library.nn, name)(**options)
         a, b = (library.tensor(array, requires_grad=True) for array in (A, B[:1]))
         result = layer(a, b)
         (result * result).sum().backward()
-        found.append((result.detach().numpy(), a.grad.numpy(), b.grad.numpy()))
+        results.append((result.detach().numpy(), a.grad.numpy(), b.grad.numpy()))
         assert repr(layer) == f"{name}()"
-    for ours, theirs in zip(*found, strict=True):
+    for ours, theirs in zip(*results, strict=True):
         np.testing.assert_allclose(ours, theirs, rtol=1e-10)

@@ -15,9 +15,9 @@ N = Dim("N")
 
 def test_noise_has_one_row_per_sample() -> None:
     engine.manual_seed(0)
-    drawn = nn.Noise(1000)(engine.zeros(50, 3, dtype=engine.int64)).numpy()
-    assert drawn.shape == (50, 1000) and drawn.dtype == np.float32
-    assert abs(drawn.mean()) < 0.02 and abs(drawn.std() - 1) < 0.02
+    samples = nn.Noise(1000)(engine.zeros(50, 3, dtype=engine.int64)).numpy()
+    assert samples.shape == (50, 1000) and samples.dtype == np.float32
+    assert abs(samples.mean()) < 0.02 and abs(samples.std() - 1) < 0.02
     even = nn.Noise((10, 100), "uniform")(engine.zeros(50)).numpy()
     assert even.shape == (50, 10, 100)
     assert -1 <= even.min() < -0.99 and 0.99 < even.max() < 1

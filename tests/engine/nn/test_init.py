@@ -185,7 +185,7 @@ OLD: dict[str, tuple[float, ...]] = {
 
 @pytest.mark.parametrize("name", OLD)
 def test_deprecated_names_warn(name: str) -> None:
-    found = []
+    result = []
     for function in (name, f"{name}_"):
         engine.manual_seed(0)
         tensor = engine.zeros(4, 4, 3) if name == "dirac" else engine.zeros(4, 4)
@@ -194,5 +194,5 @@ def test_deprecated_names_warn(name: str) -> None:
                 assert getattr(init, function)(tensor, *OLD[name]) is tensor
         else:
             getattr(init, function)(tensor, *OLD[name])
-        found.append(tensor.tolist())
-    assert found[0] == found[1]
+        result.append(tensor.tolist())
+    assert result[0] == result[1]

@@ -26,11 +26,11 @@ class Case:
     shape: tuple[int, ...]
     kwargs: dict[str, Any] = field(default_factory=dict)
     below: int | None = None
-    """Inputs are whole numbers from 0 to below this."""
+    """Inputs are integers from 0 to below this."""
     random: bool = False
     """Draws numbers in training, so only evaluation is compared."""
     other: dict[str, Any] = field(default_factory=dict)
-    """Arguments that PyTorch needs in addition."""
+    """Additional arguments that PyTorch needs."""
     coarse: bool = False
     """PyTorch computes gradients with constants in single precision, and none of gradients."""
 
@@ -140,7 +140,7 @@ def ours_and_theirs(case: Case, dtype: str) -> tuple[Any, Any]:
     return ours, theirs
 
 
-def drawn(case: Case, dtype: str, seed: int = 0) -> np.ndarray[Any, Any]:
+def random_inputs(case: Case, dtype: str, seed: int = 0) -> np.ndarray[Any, Any]:
     random = np.random.default_rng(seed)
     if case.below is not None:
         return random.integers(0, case.below, case.shape)
@@ -160,7 +160,7 @@ def close(ours: Any, theirs: Any, dtype: str) -> None:
 
 def compare_pass(case: Case, dtype: str, ours: Any, theirs: Any, seed: int) -> None:
     """One forward and backward pass through both."""
-    values = drawn(case, dtype, seed)
+    values = random_inputs(case, dtype, seed)
     x, y = engine.tensor(values), torch.tensor(values)
     if case.below is None:
         x.requires_grad_()
@@ -209,9 +209,9 @@ def test_values_and_gradients(case: Case, dtype: str) -> None:
 @pytest.mark.filterwarnings("ignore:Using padding='same' with even kernel lengths")
 @pytest.mark.parametrize("case", [c for c in CASES if c.below is None and not c.random and not c.coarse], ids=str)
 def test_gradients_of_gradients(case: Case) -> None:
-    """Of the squared length of the input's gradient, as in a gradient penalty."""
+    """Gradients of the squared norm of the input's gradient, as in a gradient penalty."""
     ours, theirs = ours_and_theirs(case, "float64")
-    values = drawn(case, "float64")
+    values = random_inputs(case, "float64")
     x, y = engine.tensor(values, requires_grad=True), torch.tensor(values, requires_grad=True)
     penalties = []
     for grad, layer, leaf in ((engine.grad, ours, x), (torch.autograd.grad, theirs, y)):
@@ -256,7 +256,7 @@ def test_shapes_on_meta(case: Case, training: bool) -> None:
         layer = getattr(nn, case.name)(**case.kwargs).train(training)
     assert all(tensor.is_meta for tensor in layer.state_dict().values())
     dtype = engine.float32 if case.below is None else engine.int64
-    expected = real(engine.tensor(drawn(case, "float32"), dtype=dtype))
+    expected = real(engine.tensor(random_inputs(case, "float32"), dtype=dtype))
     N = Dim("N")
     output = layer(engine.zeros(N, *case.shape[1:], dtype=dtype, device="meta"))
     assert output.dtype is expected.dtype

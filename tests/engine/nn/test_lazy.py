@@ -21,7 +21,7 @@ LAZY = {name: () if "Norm" in name else (3,) if name == "LazyLinear" else (3, 2)
         for name in nn.__all__ if name.startswith("Lazy")}  # fmt: skip
 
 
-def described(state: dict[str, Any]) -> list[tuple[str, str, str]]:
+def shapes_and_dtypes(state: dict[str, Any]) -> list[tuple[str, str, str]]:
     return [
         (name, repr(value) if "Uninit" in repr(value) else str(tuple(value.shape)), str(value.dtype).partition(".")[2])
         for name, value in state.items()
@@ -33,14 +33,14 @@ def test_before_the_first_call(name: str) -> None:
     ours, theirs = (getattr(library.nn, name)(*LAZY[name]) for library in (engine, torch))
     assert repr(ours) == repr(theirs)
     for both in ((ours, theirs), (ours.double(), theirs.double())):
-        assert described(both[0].state_dict()) == described(both[1].state_dict())
+        assert shapes_and_dtypes(both[0].state_dict()) == shapes_and_dtypes(both[1].state_dict())
     assert ours.has_uninitialized_params() is theirs.has_uninitialized_params()
     spatial = int(name[-2]) if name.endswith("d") else 0
     x = np.random.default_rng(0).standard_normal((2, 5, *(4,) * spatial))
     out = ours(engine.tensor(x))
     assert out.dtype is engine.float64
     theirs(torch.tensor(x))
-    assert described(ours.state_dict()) == described(theirs.state_dict())
+    assert shapes_and_dtypes(ours.state_dict()) == shapes_and_dtypes(theirs.state_dict())
     assert type(ours).__name__ == type(theirs).__name__
     assert repr(ours) == repr(theirs)
 

@@ -34,10 +34,10 @@ def unit(*shape: int) -> Draw:
 
 def classes(count: int, *shape: int, ignored: int | None = None) -> Draw:
     def draw(random: np.random.Generator) -> Array:
-        drawn = random.integers(0, count, shape)
+        samples = random.integers(0, count, shape)
         if ignored is not None:
-            drawn.reshape(-1)[::3] = ignored
-        return drawn
+            samples.reshape(-1)[::3] = ignored
+        return samples
 
     return draw
 
@@ -55,7 +55,7 @@ def signs(*shape: int) -> Draw:
 
 
 def several_classes(count: int, *shape: int) -> Draw:
-    """Different classes in each row, ended by -1, and more after that which do not count."""
+    """Different classes in each row, ended by -1; classes after that are ignored."""
 
     def draw(random: np.random.Generator) -> Array:
         rows = np.stack([random.permutation(count) for _ in range(int(np.prod(shape[:-1])))]).reshape(shape)
@@ -74,7 +74,7 @@ class Case:
     kwargs: dict[str, Any] = field(default_factory=dict)
     title: str = ""
     third: Draw | None = None
-    """What forward takes after the two."""
+    """Arguments of forward after the first two."""
 
     def __str__(self) -> str:
         arguments = ", ".join(f"{k}={'…' if callable(v) else v}" for k, v in self.kwargs.items())
@@ -301,10 +301,10 @@ def test_broadcast_shapes_warn(name: str, input: Any, target: Any, remedy: str) 
         return
     torch = pytest.importorskip("torch")
     with pytest.warns(UserWarning, match=f"They broadcast.*{remedy}"):
-        found = ours()
+        actual = ours()
     with pytest.warns(UserWarning, match="different to the input size"):
-        wanted = getattr(torch.nn.functional, name)(torch.tensor(rows), torch.tensor(answers))
-    assert found.item() == pytest.approx(wanted.item())
+        expected = getattr(torch.nn.functional, name)(torch.tensor(rows), torch.tensor(answers))
+    assert actual.item() == pytest.approx(expected.item())
 
 
 def test_incompatible_shapes_are_refused() -> None:
@@ -429,10 +429,10 @@ def test_deprecated_reduction_arguments(size_average: bool | None, reduce: bool 
         assert ours.reduction == theirs.reduction
     x, y = engine.tensor([1.0, 5.0]), engine.tensor([2.0, 2.0])
     with pytest.warns(UserWarning, match="reduction="):
-        found = F.l1_loss(x, y, size_average, reduce)
+        actual = F.l1_loss(x, y, size_average, reduce)
     with pytest.warns(UserWarning, match="reduction="):
-        wanted = torch.nn.functional.l1_loss(torch.tensor(x.numpy()), torch.tensor(y.numpy()), size_average, reduce)
-    np.testing.assert_array_equal(found.numpy(), wanted.numpy())
+        expected = torch.nn.functional.l1_loss(torch.tensor(x.numpy()), torch.tensor(y.numpy()), size_average, reduce)
+    np.testing.assert_array_equal(actual.numpy(), expected.numpy())
 
 
 @pytest.mark.parametrize(

@@ -133,10 +133,10 @@ def test_networks_match_pytorch(build: Callable[[Any], Any], shape: tuple[int, .
     numbers = np.random.default_rng(0).standard_normal(shape)
     x, y = engine.tensor(numbers, requires_grad=True), torch.tensor(numbers, requires_grad=True)
     for _ in range(2):
-        found, wanted = ours(x), theirs(y)
-        (found**2).mean().backward()
-        (wanted**2).mean().backward()
-        close(found, wanted)
+        actual, expected = ours(x), theirs(y)
+        (actual**2).mean().backward()
+        (expected**2).mean().backward()
+        close(actual, expected)
     close(x.grad, y.grad)
     others = dict(theirs.named_parameters())
     for name, parameter in ours.named_parameters():
@@ -157,11 +157,11 @@ def test_norms_without_parameters_take_any_number_of_channels() -> None:
     def facts(lib: Any) -> list[Any]:
         x = lib.from_numpy(values)
         with pytest.warns(UserWarning, match="channels|num_features"):
-            found = [lib.nn.InstanceNorm2d(6)(x), lib.nn.InstanceNorm2d(6)(x[0])]
+            result = [lib.nn.InstanceNorm2d(6)(x), lib.nn.InstanceNorm2d(6)(x[0])]
         for options in ({"affine": True}, {"track_running_stats": True}):
             with pytest.raises((ValueError, RuntimeError)):
                 lib.nn.InstanceNorm2d(6, **options, dtype=lib.float64)(x)
-        return [one.numpy() for one in found]
+        return [one.numpy() for one in result]
 
     for ours, theirs in zip(facts(engine), facts(torch), strict=True):
         np.testing.assert_allclose(ours, theirs, atol=1e-12)

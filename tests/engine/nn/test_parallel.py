@@ -64,22 +64,22 @@ def test_converting_to_synchronized_batch_norm(library: str) -> None:
     m = pytest.importorskip(library)
     module = m.nn.Sequential(network(m), m.nn.BatchNorm2d(4, affine=False), m.nn.BatchNorm3d(2, momentum=None)).eval()
     before = module.state_dict()
-    found = m.nn.SyncBatchNorm.convert_sync_batchnorm(module)
-    assert found is module
-    kinds = [type(one).__name__ for one in (found[0][1], found[1], found[2])]
+    result = m.nn.SyncBatchNorm.convert_sync_batchnorm(module)
+    assert result is module
+    kinds = [type(one).__name__ for one in (result[0][1], result[1], result[2])]
     assert kinds == ["SyncBatchNorm"] * 3
-    assert [one.training for one in (found[0][1], found[1], found[2])] == [False] * 3
-    assert (found[1].affine, found[2].momentum) == (False, None)
-    assert list(found.state_dict()) == list(before)
-    assert found[0][1].running_mean is not None
+    assert [one.training for one in (result[0][1], result[1], result[2])] == [False] * 3
+    assert (result[1].affine, result[2].momentum) == (False, None)
+    assert list(result.state_dict()) == list(before)
+    assert result[0][1].running_mean is not None
     x = m.ones(4, 2)
-    assert found[0](x).shape == (4, 3)
+    assert result[0](x).shape == (4, 3)
 
 
 def test_synchronized_batch_norm_is_batch_norm() -> None:
     x = engine.tensor(np.random.default_rng(0).normal(size=(4, 3, 5)).astype(np.float32))
-    plain, found = nn.BatchNorm1d(3), nn.SyncBatchNorm(3)
+    plain, result = nn.BatchNorm1d(3), nn.SyncBatchNorm(3)
     for _ in range(2):
-        assert (found(x) == plain(x)).all()
-    assert (found.running_var == plain.running_var).all()
-    assert found(x.unsqueeze(-1)).shape == (4, 3, 5, 1)
+        assert (result(x) == plain(x)).all()
+    assert (result.running_var == plain.running_var).all()
+    assert result(x.unsqueeze(-1)).shape == (4, 3, 5, 1)

@@ -26,12 +26,12 @@ def normal(*shape: int) -> np.ndarray[Any, Any]:
     return np.random.default_rng(sum(shape) + len(shape)).standard_normal(shape)
 
 
-def whole(high: int, *shape: int) -> np.ndarray[Any, Any]:
+def integers(high: int, *shape: int) -> np.ndarray[Any, Any]:
     return np.random.default_rng(high).integers(0, high, shape)
 
 
 def padding(batch: int, length: int) -> np.ndarray[Any, Any]:
-    """True for the last places of some sequences."""
+    """True at the last positions of some sequences."""
     return np.arange(length) >= length - np.arange(batch)[:, None]
 
 
@@ -41,7 +41,7 @@ def causal(length: int) -> np.ndarray[Any, Any]:
 
 @dataclass(frozen=True)
 class Case:
-    """A layer, its inputs (arrays, nested as the layer wants them), and keywords of the call."""
+    """A layer, its inputs (arrays, nested as the layer expects them), and keyword arguments of the call."""
 
     name: str
     args: tuple[Any, ...]
@@ -122,8 +122,8 @@ UNITS = (("RNN", 1), ("LSTM", 2), ("GRU", 1))
 
 
 def states(count: int, *shape: int) -> Any:
-    found = tuple(normal(*shape) * (k + 0.5) for k in range(count))
-    return found if count > 1 else found[0]
+    result = tuple(normal(*shape) * (k + 0.5) for k in range(count))
+    return result if count > 1 else result[0]
 
 
 RECURRENT = [
@@ -145,19 +145,19 @@ RECURRENT = [
     case("GRUCell", (5, 4), normal(5), bias=False),
 ]
 BAGS = [
-    *(case("EmbeddingBag", (7, 3), whole(7, 4, 5), mode=mode) for mode in ("sum", "mean", "max")),
+    *(case("EmbeddingBag", (7, 3), integers(7, 4, 5), mode=mode) for mode in ("sum", "mean", "max")),
     *(
-        case("EmbeddingBag", (7, 3), whole(7, 9), np.array([0, 2, 2, 6]), mode=mode, padding_idx=1)
+        case("EmbeddingBag", (7, 3), integers(7, 9), np.array([0, 2, 2, 6]), mode=mode, padding_idx=1)
         for mode in ("sum", "mean", "max")
     ),
-    case("EmbeddingBag", (7, 3), whole(7, 9), np.array([0, 4, 9]), include_last_offset=True),
-    case("EmbeddingBag", (7, 3), whole(7, 4, 5), None, normal(4, 5), mode="sum"),
-    case("EmbeddingBag", (7, 3), whole(7, 9), np.array([0, 4]), normal(9), mode="sum"),
-    case("EmbeddingBag", (7, 3), whole(7, 4, 5), mode="sum", max_norm=1.0),
-    case("EmbeddingBag", (7, 3), whole(7, 4, 5), max_norm=0.5, norm_type=1.0),
-    case("Embedding", (7, 3), whole(7, 4, 5), max_norm=1.0, norm_type=1.0),
-    case("Embedding", (7, 3), whole(7, 4, 5), scale_grad_by_freq=True, padding_idx=2),
-    case("Embedding", (7, 3), whole(7, 0)),
+    case("EmbeddingBag", (7, 3), integers(7, 9), np.array([0, 4, 9]), include_last_offset=True),
+    case("EmbeddingBag", (7, 3), integers(7, 4, 5), None, normal(4, 5), mode="sum"),
+    case("EmbeddingBag", (7, 3), integers(7, 9), np.array([0, 4]), normal(9), mode="sum"),
+    case("EmbeddingBag", (7, 3), integers(7, 4, 5), mode="sum", max_norm=1.0),
+    case("EmbeddingBag", (7, 3), integers(7, 4, 5), max_norm=0.5, norm_type=1.0),
+    case("Embedding", (7, 3), integers(7, 4, 5), max_norm=1.0, norm_type=1.0),
+    case("Embedding", (7, 3), integers(7, 4, 5), scale_grad_by_freq=True, padding_idx=2),
+    case("Embedding", (7, 3), integers(7, 0)),
 ]
 OTHERS = [
     case("Bilinear", (3, 4, 5), normal(6, 3), normal(6, 4)),
@@ -176,9 +176,9 @@ def flat(value: Any) -> list[Any]:
     return [] if value is None else [value]
 
 
-def mapped(value: Any, make: Callable[[Any], Any]) -> Any:
+def map_nested(value: Any, make: Callable[[Any], Any]) -> Any:
     if isinstance(value, tuple):
-        return tuple(mapped(item, make) for item in value)
+        return tuple(map_nested(item, make) for item in value)
     return make(value) if isinstance(value, np.ndarray) else value
 
 
@@ -200,7 +200,7 @@ def both(case: Case) -> tuple[Any, Any]:
 
 def run(layer: Any, case: Case, make: Callable[[Any], Any]) -> tuple[list[Any], list[Any]]:
     """Outputs, and the tensors that have gradients."""
-    inputs = mapped(case.inputs, make)
+    inputs = map_nested(case.inputs, make)
     if case.name in ("MultiheadAttention", "Transformer") and all(x is case.inputs[0] for x in case.inputs):
         inputs = (inputs[0],) * len(inputs)
     masks = {name: make(v).detach() if isinstance(v, np.ndarray) else v for name, v in case.call.items()}
@@ -208,7 +208,7 @@ def run(layer: Any, case: Case, make: Callable[[Any], Any]) -> tuple[list[Any], 
     return outputs, [*(x for x in flat(inputs) if x.requires_grad), *layer.parameters()]
 
 
-def weighed(outputs: list[Any], make: Callable[[Any], Any]) -> Any:
+def weighted_sum(outputs: list[Any], make: Callable[[Any], Any]) -> Any:
     total: Any = 0
     for x in outputs:
         weights = make(np.cos(np.arange(x.numel())).reshape(tuple(x.shape)) + 0.1).detach()
@@ -236,8 +236,8 @@ def test_values_and_gradients(case: Case) -> None:
         close(x, y)
     if not any(y.numel() for y in b):
         return
-    one = engine.grad(weighed(a, ours), my_leaves, allow_unused=True)
-    two = torch.autograd.grad(weighed(b, theirs), their_leaves, allow_unused=True)
+    one = engine.grad(weighted_sum(a, ours), my_leaves, allow_unused=True)
+    two = torch.autograd.grad(weighted_sum(b, theirs), their_leaves, allow_unused=True)
     for x, y in zip(one, two, strict=True):
         close(x, y)
     for name, value in their.state_dict().items():  # the table may have been shortened
@@ -256,8 +256,8 @@ def test_gradients_of_gradients(case: Case) -> None:
     (a, my_leaves), (b, their_leaves) = run(mine, case, ours), run(their, case, theirs)
     if not any(y.numel() for y in b):
         return
-    one = engine.grad(weighed(a, ours), my_leaves, create_graph=True, allow_unused=True)
-    two = torch.autograd.grad(weighed(b, theirs), their_leaves, create_graph=True, allow_unused=True)
+    one = engine.grad(weighted_sum(a, ours), my_leaves, create_graph=True, allow_unused=True)
+    two = torch.autograd.grad(weighted_sum(b, theirs), their_leaves, create_graph=True, allow_unused=True)
     one = engine.grad(sum((g * g).sum() for g in one if g is not None), my_leaves, allow_unused=True)
     two = torch.autograd.grad(sum((g * g).sum() for g in two if g is not None), their_leaves, allow_unused=True)
     for x, y in zip(one, two, strict=True):
@@ -292,9 +292,9 @@ def test_shapes_on_meta(case: Case) -> None:
     def single(array: Any) -> Any:
         return engine.tensor(array.astype(np.float32) if array.dtype.kind == "f" else array)
 
-    want, _ = run(real, case, single)
-    found, _ = run(layer, case, lambda array: single(array).to("meta"))
-    assert [x.spec for x in found] == [x.spec for x in want]
+    expected, _ = run(real, case, single)
+    actual, _ = run(layer, case, lambda array: single(array).to("meta"))
+    assert [x.spec for x in actual] == [x.spec for x in expected]
 
 
 def test_symbolic_batches() -> None:
@@ -359,11 +359,11 @@ def test_packed_sequences(name: str, count: int, ordered: bool, initial: bool) -
     ):
         x = make(SEQUENCE)
         packed = tools.pack_padded_sequence(x, lengths, enforce_sorted=ordered)
-        output, state = layer(packed, *mapped(start, make))
-        padded, found = tools.pad_packed_sequence(output, padding_value=-1.0, total_length=5)
-        assert found.tolist() == lengths
+        output, state = layer(packed, *map_nested(start, make))
+        padded, result = tools.pad_packed_sequence(output, padding_value=-1.0, total_length=5)
+        assert result.tolist() == lengths
         results.append([padded, *flat(state)])
-        gradients.append(grad(weighed(results[-1], make), [x, *layer.parameters()]))
+        gradients.append(grad(weighted_sum(results[-1], make), [x, *layer.parameters()]))
     for x, y in zip(*results, strict=True):
         close(x, y)
     for x, y in zip(*gradients, strict=True):
@@ -418,16 +418,16 @@ def test_scaled_dot_product_attention(arrays: Any, keywords: dict[str, Any]) -> 
         leaves = [make(a) for a in arrays]
         mask = {k: make(v).detach() if isinstance(v, np.ndarray) else v for k, v in keywords.items()}
         out = function(*leaves, **mask)
-        results.append([out, *grad(weighed([out], make), leaves)])
+        results.append([out, *grad(weighted_sum([out], make), leaves)])
     for x, y in zip(*results, strict=True):
         close(x, y)
 
 
 def test_dropout_of_attention_keeps_the_mean() -> None:
     x = engine.ones(64, 64, 4)
-    found = F.scaled_dot_product_attention(x, x, x, dropout_p=0.5)
-    assert float(found.mean()) == pytest.approx(1.0, abs=0.02)
-    assert float(found.std()) > 0.05
+    result = F.scaled_dot_product_attention(x, x, x, dropout_p=0.5)
+    assert float(result.mean()) == pytest.approx(1.0, abs=0.02)
+    assert float(result.std()) > 0.05
     layer = nn.MultiheadAttention(4, 2, dropout=0.5)
     assert not np.array_equal(layer(x, x, x)[1].detach().numpy(), layer(x, x, x)[1].detach().numpy())
     layer.eval()
@@ -438,8 +438,8 @@ def test_stacks_copy_their_layer() -> None:
     layer = nn.TransformerEncoderLayer(8, 2, 16, dropout=0.0)
     stack = nn.TransformerEncoder(layer, 2, nn.LayerNorm(8))
     x = engine.tensor(X, dtype=engine.float32)
-    want = stack.norm(copy.deepcopy(layer)(layer(x)))
-    np.testing.assert_allclose(stack(x).detach().numpy(), want.detach().numpy(), rtol=1e-5, atol=1e-6)
+    expected = stack.norm(copy.deepcopy(layer)(layer(x)))
+    np.testing.assert_allclose(stack(x).detach().numpy(), expected.detach().numpy(), rtol=1e-5, atol=1e-6)
     assert len({id(p) for p in stack.parameters()}) == 2 * len(list(layer.parameters())) + 2
     decoder = nn.TransformerDecoder(nn.TransformerDecoderLayer(8, 2, 16), 2)
     assert decoder(x, x).shape == x.shape

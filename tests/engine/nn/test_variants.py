@@ -65,7 +65,7 @@ SLOPES_OTHERWISE = {
 
 
 def outcome(library: Any, layer: Any, args: Any, kwargs: Any) -> tuple[list[Any], list[Any], list[Any]]:
-    """Results, what has gradients, and these."""
+    """Results, tensors with gradients, and the gradients."""
     results = [x for x in leaves(layer(*args, **kwargs)) if x is not None]
     tracked = [x for x in results if x.requires_grad]
     inputs = [*float_tensors(args), *(p for p in layer.parameters() if p.requires_grad)]
@@ -77,21 +77,21 @@ def outcome(library: Any, layer: Any, args: Any, kwargs: Any) -> tuple[list[Any]
 
 
 def close(mine: Any, other: Any, rounding: float, except_at: Any = False) -> None:
-    """Equal up to rounding; a gradient that one library has not is 0 in the other."""
+    """Equal up to rounding; a gradient that one library lacks is 0 in the other."""
     if mine is None or other is None:
         assert not any(numbers(x).any() for x in (mine, other) if x is not None)
         return
     assert (dtype_of(mine), tuple(mine.shape)) == (dtype_of(other), tuple(other.shape))
-    found, wanted = (np.where(except_at, 0.0, numbers(x).astype(np.float64)) for x in (mine, other))
-    size = max(1.0, float(np.abs(wanted[np.isfinite(wanted)]).max(initial=0)))
-    np.testing.assert_allclose(found, wanted, rtol=rounding, atol=rounding * size)
+    actual, expected = (np.where(except_at, 0.0, numbers(x).astype(np.float64)) for x in (mine, other))
+    size = max(1.0, float(np.abs(expected[np.isfinite(expected)]).max(initial=0)))
+    np.testing.assert_allclose(actual, expected, rtol=rounding, atol=rounding * size)
 
 
 def view(tensor: Any) -> Any:
     """The same numbers in another order of memory."""
     turned = tuple(reversed(range(tensor.ndim)))
-    found = tensor.detach().permute(turned).contiguous().permute(turned)
-    return found.requires_grad_() if tensor.requires_grad else found
+    result = tensor.detach().permute(turned).contiguous().permute(turned)
+    return result.requires_grad_() if tensor.requires_grad else result
 
 
 def compare(case: Any, variant: str, build: Any, args: list[Any], kwargs: Any, tracked: bool = True) -> None:
@@ -108,17 +108,17 @@ def compare(case: Any, variant: str, build: Any, args: list[Any], kwargs: Any, t
     args, kwargs = map_nested(changed, (args, kwargs))
     mine, other = (build(library, changed).to(getattr(library, name)) for library in (engine, torch))
     other.load_state_dict({key: to_torch(torch, tensor.numpy()) for key, tensor in mine.state_dict().items()})
-    targs = [to_torch(torch, arg, requires_grad=tracked or not place) for place, arg in enumerate(args)]
+    targs = [to_torch(torch, arg, requires_grad=tracked or not index) for index, arg in enumerate(args)]
     try:
         results, inputs, slopes = outcome(torch, other, targs, to_torch(torch, kwargs))
     except (RuntimeError, ValueError, IndexError, NotImplementedError, AssertionError):
         return
-    given = [to_engine(arg, requires_grad=tracked or not place) for place, arg in enumerate(args)]
+    given = [to_engine(arg, requires_grad=tracked or not index) for index, arg in enumerate(args)]
     if variant == "a view":
         given = map_nested(lambda x: view(x) if isinstance(x, engine.Tensor) and x.ndim else x, given)
-    found, _, our_slopes = outcome(engine, mine, given, to_engine(kwargs))
+    result, _, our_slopes = outcome(engine, mine, given, to_engine(kwargs))
     rounding = max(ROUNDING[name], 1e-6 if getattr(case, "coarse", False) else 0.0)
-    for ours, theirs in zip(found, results, strict=True):
+    for ours, theirs in zip(result, results, strict=True):
         close(ours, theirs, rounding)
     if variant != "special numbers" or not any(str(case).startswith(start) for start in SLOPES_OTHERWISE):
         for ours, theirs, leaf in zip(our_slopes, slopes, inputs, strict=True):
@@ -142,17 +142,17 @@ ELSEWHERE: dict[str, set[str]] = {
 
 
 def varied() -> dict[str, set[str]]:
-    """By layer or loss, the options that some case sets to what is not the default."""
-    found: dict[str, set[str]] = {}
+    """Options that some case sets to a value other than the default, by layer or loss."""
+    result: dict[str, set[str]] = {}
     for case in (*test_layers.CASES, *test_losses.CASES, *test_sequence_layers.CASES):
         arguments = list(inspect.signature(getattr(nn, case.name).__init__).parameters.values())[1:]
         given = dict(case.layer if hasattr(case, "layer") else case.kwargs)
         given |= dict(zip((argument.name for argument in arguments), getattr(case, "args", ()), strict=False))
-        options = found.setdefault(case.name, set())
+        options = result.setdefault(case.name, set())
         options |= {
             a.name for a in arguments if a.name in given and (callable(given[a.name]) or given[a.name] != a.default)
         }
-    return found
+    return result
 
 
 def test_every_option_is_varied() -> None:
@@ -174,7 +174,7 @@ def test_layers_in_variants(case: Any, variant: str) -> None:
         layer = getattr(library.nn, case.name)(**case.kwargs, **(case.other if library is torch else {}))
         return layer.eval() if case.random else layer
 
-    compare(case, variant, build, [test_layers.drawn(case, "float64")], {})
+    compare(case, variant, build, [test_layers.random_inputs(case, "float64")], {})
 
 
 @each

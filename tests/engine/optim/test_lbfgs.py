@@ -29,7 +29,7 @@ def bowl(a: Any, b: Any) -> Any:
 
 
 def valley(a: Any, b: Any) -> Any:
-    """Rosenbrock's."""
+    """Rosenbrock's function."""
     return ((1 - a) ** 2).sum() + 5 * ((a[1:] - a[:-1] ** 2) ** 2).sum() + (b**2).sum()
 
 
@@ -111,7 +111,7 @@ def test_strong_wolfe_finds_a_flat_and_low_point() -> None:
         return LineSearchPoint(x, np.cos(x), None, -np.sin(x))
 
     start = LineSearchPoint(0.0, float(np.cos(1.0)), None, float(-np.sin(1.0)))
-    found, count = strong_wolfe(lambda t: at(1.0 + t), start, 8.0, 1.0)
-    assert found.loss < start.loss
-    assert abs(found.slope) <= 0.9 * abs(start.slope)
+    result, count = strong_wolfe(lambda t: at(1.0 + t), start, 8.0, 1.0)
+    assert result.loss < start.loss
+    assert abs(result.slope) <= 0.9 * abs(start.slope)
     assert 1 <= count <= 25

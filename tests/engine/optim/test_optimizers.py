@@ -243,9 +243,9 @@ MUON: list[dict[str, Any]] = [
 @pytest.mark.parametrize("options", MUON)
 @pytest.mark.parametrize("shape", [(6, 4), (4, 6)])
 def test_muon(options: dict[str, Any], shape: tuple[int, int]) -> None:
-    """As near as half precision is, in which both compute the directions."""
+    """Equal within half precision, in which both compute the directions."""
     start, target = INPUTS[0, :6, :4].reshape(shape), INPUTS[1, :6, :4].reshape(shape)
-    found, states = [], []
+    result, states = [], []
     for library in (engine, torch):
         weight = library.nn.Parameter(library.tensor(start.astype(np.float32)))
         optimizer = library.optim.Muon([weight], **options)
@@ -253,10 +253,10 @@ def test_muon(options: dict[str, Any], shape: tuple[int, int]) -> None:
             optimizer.zero_grad()
             ((weight - library.tensor(target.astype(np.float32))) ** 2).sum().backward()
             optimizer.step()
-        found.append(weight.detach().numpy())
+        result.append(weight.detach().numpy())
         states.append(optimizer.state_dict()["state"][0]["momentum_buffer"].numpy())
-    moved = np.abs(found[1] - start).max()
-    np.testing.assert_allclose(found[0], found[1], atol=0.03 * moved)
+    moved = np.abs(result[1] - start).max()
+    np.testing.assert_allclose(result[0], result[1], atol=0.03 * moved)
     np.testing.assert_allclose(states[0], states[1], rtol=0.05, atol=0.02)
 
 
@@ -382,10 +382,10 @@ def test_a_repeated_parameter_is_updated_twice_a_step(name: str, options: dict[s
 
     with pytest.warns(UserWarning, match="repeats a parameter"):
         (ours, state) = train(engine)
-    theirs, wanted = train(torch)
+    theirs, expected = train(torch)
     np.testing.assert_allclose(ours, theirs, rtol=1e-5)
-    assert state["param_groups"][0]["params"] == wanted["param_groups"][0]["params"]
-    assert state["state"].keys() == wanted["state"].keys()
+    assert state["param_groups"][0]["params"] == expected["param_groups"][0]["params"]
+    assert state["state"].keys() == expected["state"].keys()
 
 
 @pytest.mark.parametrize(

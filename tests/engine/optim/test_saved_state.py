@@ -20,7 +20,7 @@ OPTIONAL = {("SGD", "momentum_buffer"), ("LBFGS", "prev_loss")}
 """Entries without which a step can be taken, as in PyTorch."""
 
 
-def stepped(name: str) -> tuple[Any, Any]:
+def optimizers_after_one_step(name: str) -> tuple[Any, Any]:
     parameter = engine.nn.Parameter(engine.tensor([[1.0, 2.0], [3.0, -1.0]]))
     optimizer = getattr(optim, name)([parameter], **OPTIONS.get(name, {}))
 
@@ -36,7 +36,7 @@ def stepped(name: str) -> tuple[Any, Any]:
 
 @pytest.mark.parametrize("name", [entry.key.removeprefix("optim.") for entry in OPTIMIZERS])
 def test_an_entry_that_is_missing_or_of_another_type_is_named(name: str) -> None:
-    parameter, optimizer = stepped(name)
+    parameter, optimizer = optimizers_after_one_step(name)
     sound = optimizer.state_dict()
     assert optimizer.initial_state(parameter, optimizer.param_groups[0]).keys() <= sound["state"].get(0, {}).keys()
     for entry in sound["state"].get(0, {}):
@@ -44,11 +44,11 @@ def test_an_entry_that_is_missing_or_of_another_type_is_named(name: str) -> None
             continue
         rest = {key: value for key, value in sound["state"][0].items() if key != entry}
         for state, problem in ((rest, "lacks the entry"), ({**rest, entry: "nope"}, "has a str as")):
-            _, other = stepped(name)
+            _, other = optimizers_after_one_step(name)
             before = dict(other.state)
             with pytest.raises(WeightsError, match=f"{name} state of parameter 0 {problem} {entry!r}"):
                 other.load_state_dict({**sound, "state": {0: state}})
             assert dict(other.state) == before
-    _, other = stepped(name)
+    _, other = optimizers_after_one_step(name)
     other.load_state_dict({**sound, "state": {}})
     other.load_state_dict(sound)

@@ -76,7 +76,7 @@ SINGLE: dict[str, Any] = {f"{name}-{number}": (name, options) for number, (name,
 BUILDERS: dict[str, Any] = {**SINGLE, **COMPOSED}
 
 
-def driven(library: Any, kind: str = "SGD") -> Any:
+def make_optimizer(library: Any, kind: str = "SGD") -> Any:
     weights = [library.nn.Parameter(library.zeros(1)) for _ in range(2)]
     options = {"momentum": 0.9} if kind == "SGD" else {}
     return getattr(library.optim, kind)(
@@ -85,26 +85,26 @@ def driven(library: Any, kind: str = "SGD") -> Any:
 
 
 def build(library: Any, builder: Any, kind: str = "SGD", **more: Any) -> tuple[Any, Any]:
-    optimizer = driven(library, kind)
+    optimizer = make_optimizer(library, kind)
     if callable(builder):
         return optimizer, builder(library.optim.lr_scheduler, optimizer)
     name, options = builder
     return optimizer, getattr(library.optim.lr_scheduler, name)(optimizer, **options, **more)
 
 
-def figures(optimizer: Any) -> list[float]:
+def current_options(optimizer: Any) -> list[float]:
     """Learning rates and momenta."""
     groups = optimizer.param_groups
     return [g["lr"] for g in groups] + [g["momentum"] if "momentum" in g else g["betas"][0] for g in groups]
 
 
 def rates(optimizer: Any, schedule: Any, epochs: int) -> list[list[float]]:
-    found = [figures(optimizer)]
+    result = [current_options(optimizer)]
     for _ in range(epochs):
         optimizer.step()
         schedule.step()
-        found.append(figures(optimizer))
-    return found
+        result.append(current_options(optimizer))
+    return result
 
 
 def same(ours: list[list[float]], theirs: list[list[float]]) -> None:
@@ -153,9 +153,9 @@ def test_state_is_exchanged_with_pytorch(builder: Any, start: Any, goal: Any) ->
 @pytest.mark.parametrize("builder", SINGLE.values(), ids=SINGLE)
 def test_starts_in_the_middle(builder: Any) -> None:
     """With last_epoch, and the learning rates that a loaded optimizer has."""
-    found = []
+    result = []
     for library in (engine, torch):
-        optimizer = driven(library)
+        optimizer = make_optimizer(library)
         for group in optimizer.param_groups:
             group |= {
                 "initial_lr": group["lr"],
@@ -166,37 +166,37 @@ def test_starts_in_the_middle(builder: Any) -> None:
             }
         name, options = builder
         schedule = getattr(library.optim.lr_scheduler, name)(optimizer, **options, last_epoch=3)
-        found.append(rates(optimizer, schedule, 6))
-    same(*found)
+        result.append(rates(optimizer, schedule, 6))
+    same(*result)
 
 
 @pytest.mark.filterwarnings("ignore:.*epoch")
 @pytest.mark.parametrize("builder", SINGLE.values(), ids=SINGLE)
 def test_explicit_epoch(builder: Any) -> None:
     """By the closed form where there is one."""
-    found = []
+    result = []
     for library in (engine, torch):
         optimizer, schedule = build(library, builder)
         optimizer.step()
         seen = []
         for epoch in (0, 2, 7, 4):
             schedule.step(epoch)
-            seen.append(figures(optimizer))
-        found.append(seen)
-    same(*found)
+            seen.append(current_options(optimizer))
+        result.append(seen)
+    same(*result)
 
 
 def test_fractions_of_epochs() -> None:
-    found = []
+    result = []
     for library in (engine, torch):
         optimizer, schedule = build(library, ("CosineAnnealingWarmRestarts", {"T_0": 2, "T_mult": 2}))
         optimizer.step()
         seen = []
         for epoch in (0.5, 1.5, 2.25, 6.5, 7.0):
             schedule.step(epoch)
-            seen.append(figures(optimizer))
-        found.append(seen)
-    same(*found)
+            seen.append(current_options(optimizer))
+        result.append(seen)
+    same(*result)
 
 
 def test_every_schedule_has_a_variant() -> None:
@@ -238,7 +238,7 @@ LOSSES = [5.0, 4.0, 4.0, 3.9999, 4.1, 3.0, 3.2, 3.1, 3.3, 3.4, 2.9999, 3.5, 3.6,
 )
 def test_plateau(options: dict[str, Any]) -> None:
     schedules = [
-        library.optim.lr_scheduler.ReduceLROnPlateau(driven(library), **options) for library in (engine, torch)
+        library.optim.lr_scheduler.ReduceLROnPlateau(make_optimizer(library), **options) for library in (engine, torch)
     ]
     for number, loss in enumerate(LOSSES):
         if number == 8:  # exchange their states
@@ -247,14 +247,14 @@ def test_plateau(options: dict[str, Any]) -> None:
                 schedule.load_state_dict(state)
         schedules[0].step(engine.tensor(loss))
         schedules[1].step(torch.tensor(loss))
-        assert figures(schedules[0].optimizer) == pytest.approx(figures(schedules[1].optimizer))
+        assert current_options(schedules[0].optimizer) == pytest.approx(current_options(schedules[1].optimizer))
         assert schedules[0].get_last_lr() == pytest.approx(schedules[1].get_last_lr())
     ours, theirs = (schedule.state_dict() for schedule in schedules)
     assert set(ours) == set(theirs)
 
 
 def test_plateau_after_adding_a_group() -> None:
-    optimizer = driven(engine)
+    optimizer = make_optimizer(engine)
     schedule = lr_scheduler.ReduceLROnPlateau(optimizer, patience=0, min_lr=0.1)
     given = lr_scheduler.ReduceLROnPlateau(optimizer, patience=0, min_lr=[0.1, 0.1])
     optimizer.add_param_group({"params": nn.Parameter(engine.zeros(1)), "lr": 4.0})
@@ -274,12 +274,12 @@ def test_user_defined_schedule() -> None:
         def get_lr(self) -> list[float]:
             return [base * min(1, (self.last_epoch + 1) / 4) for base in self.base_lrs]
 
-    optimizer = driven(engine)
-    seen = [figures(optimizer)[0]] if (schedule := Warmup(optimizer)) else []
+    optimizer = make_optimizer(engine)
+    seen = [current_options(optimizer)[0]] if (schedule := Warmup(optimizer)) else []
     for _ in range(4):
         optimizer.step()
         schedule.step()
-        seen.append(figures(optimizer)[0])
+        seen.append(current_options(optimizer)[0])
     assert seen == pytest.approx([0.05, 0.1, 0.15, 0.2, 0.2])
 
 
@@ -291,9 +291,9 @@ def test_callable_objects_are_saved_and_functions_are_not() -> None:
         def __call__(self, epoch: int) -> float:
             return self.gamma**epoch
 
-    schedule = lr_scheduler.LambdaLR(driven(engine), [Falling(0.5), lambda epoch: 1.0])
+    schedule = lr_scheduler.LambdaLR(make_optimizer(engine), [Falling(0.5), lambda epoch: 1.0])
     assert schedule.state_dict()["lr_lambdas"] == [{"gamma": 0.5}, None]
-    other = lr_scheduler.LambdaLR(driven(engine), [Falling(0.9), lambda epoch: 1.0])
+    other = lr_scheduler.LambdaLR(make_optimizer(engine), [Falling(0.9), lambda epoch: 1.0])
     other.load_state_dict(schedule.state_dict())
     assert other.lr_lambdas[0].gamma == 0.5
 
@@ -352,13 +352,13 @@ def test_a_cycle_ends() -> None:
 )
 def test_refused_arguments(name: str, arguments: dict[str, Any], error: type[Exception], message: str) -> None:
     with pytest.raises(error, match=message):
-        getattr(lr_scheduler, name)(driven(engine), **arguments)
+        getattr(lr_scheduler, name)(make_optimizer(engine), **arguments)
 
 
 def test_schedulers_without_or_with_another_optimizer_are_refused() -> None:
     with pytest.raises(TypeError, match="not int"):
         lr_scheduler.StepLR(3, 1)  # pyright: ignore[reportArgumentType]
-    first, second = driven(engine), driven(engine)
+    first, second = make_optimizer(engine), make_optimizer(engine)
     with pytest.raises(ValueError, match="has a different optimizer"):
         lr_scheduler.ChainedScheduler([lr_scheduler.StepLR(first, 1), lr_scheduler.StepLR(second, 1)])
     with pytest.raises(ValueError, match="requires a metric"):

@@ -36,7 +36,7 @@ def model(library: Any) -> Any:
     ],
 )
 def test_averages_match_pytorch(options: Any) -> None:
-    found = []
+    result = []
     for library in (engine, torch):
         random = np.random.default_rng(1)
         trained = model(library)
@@ -46,8 +46,8 @@ def test_averages_match_pytorch(options: Any) -> None:
                 for tensor in (*trained.parameters(), trained[1].running_mean):
                     tensor.add_(library.tensor(random.standard_normal(tuple(tensor.shape))))
             averaged.update_parameters(trained)
-        found.append(averaged)
-    ours, theirs = found
+        result.append(averaged)
+    ours, theirs = result
     assert list(ours.state_dict()) == list(theirs.state_dict())
     for name, value in theirs.state_dict().items():
         np.testing.assert_allclose(
@@ -61,15 +61,15 @@ def test_averages_match_pytorch(options: Any) -> None:
 
 def test_batch_norm_statistics_are_computed_again() -> None:
     batches = np.random.default_rng(0).standard_normal((5, 8, 3))
-    found = []
+    result = []
     for library in (engine, torch):
         built = model(library).eval()
         library.optim.swa_utils.update_bn([(library.tensor(x), 0) for x in batches], built)
         assert not built.training
         assert built[1].momentum == 0.1
-        found.append(built.state_dict())
-    for name, value in found[1].items():
-        np.testing.assert_allclose(found[0][name].numpy(), value.numpy(), rtol=1e-10)
+        result.append(built.state_dict())
+    for name, value in result[1].items():
+        np.testing.assert_allclose(result[0][name].numpy(), value.numpy(), rtol=1e-10)
     plain = nn.Linear(1, 1)
     engine.optim.swa_utils.update_bn([engine.ones(1, 1)], plain)
 
@@ -77,7 +77,7 @@ def test_batch_norm_statistics_are_computed_again() -> None:
 @pytest.mark.parametrize("strategy", ["cos", "linear"])
 @pytest.mark.parametrize("epochs", [0, 1, 4])
 def test_schedule(strategy: Any, epochs: int) -> None:
-    found = []
+    result = []
     for library in (engine, torch):
         weights = [library.nn.Parameter(library.zeros(1)) for _ in range(2)]
         optimizer = library.optim.SGD([{"params": [weights[0]]}, {"params": [weights[1]], "lr": 1.0}], lr=0.2)
@@ -90,8 +90,8 @@ def test_schedule(strategy: Any, epochs: int) -> None:
             if step == 3:
                 state = copy.deepcopy(schedule.state_dict())
                 schedule.load_state_dict(state)
-        found.append(seen)
-    np.testing.assert_allclose(*found, rtol=1e-10)
+        result.append(seen)
+    np.testing.assert_allclose(*result, rtol=1e-10)
 
 
 def test_refused_arguments() -> None:

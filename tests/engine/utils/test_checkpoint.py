@@ -29,7 +29,7 @@ def network(seed: int = 0, dropout: float = 0.5) -> nn.Sequential:
 
 
 def gradients(run: Callable[[nn.Sequential, Any], Any]) -> tuple[Any, ...]:
-    """What a step of a network with dropout gives, and where the random numbers stand afterwards."""
+    """Results of a step of a network with dropout, and the random state after it."""
     model = network()
     engine.manual_seed(1)
     x = engine.randn(5, 6, requires_grad=True)
@@ -158,9 +158,9 @@ def test_peak_memory_is_lower() -> None:
         gc.collect()
         tracemalloc.start()
         run(layers, x).sum().backward()
-        found = tracemalloc.get_traced_memory()[1]
+        result = tracemalloc.get_traced_memory()[1]
         tracemalloc.stop()
-        return found
+        return result
 
     def plain(layers: Any, x: Any) -> Any:
         for layer in layers:
@@ -223,7 +223,7 @@ def test_contexts_for_both_runs() -> None:
 
 
 def changing(*versions: Callable[[Any], Any]) -> Callable[[Any], Any]:
-    """A function that does something else with each call."""
+    """A function that runs another of `versions` at each call."""
     left = list(versions)
 
     def function(x: Any) -> Any:

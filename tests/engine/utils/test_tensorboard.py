@@ -27,14 +27,16 @@ except ImportError as error:
 
 def test_missing_tensorboard_is_explained() -> None:
     command = [sys.executable, "-c", WITHOUT]
-    found = subprocess.run(command, check=True, capture_output=True, text=True, encoding="utf-8").stdout
-    assert 'pip install "gradwire[tensorboard]"' in found
+    result = subprocess.run(command, check=True, capture_output=True, text=True, encoding="utf-8").stdout
+    assert 'pip install "gradwire[tensorboard]"' in result
 
 
 def read(folder: Path) -> Any:
     accumulator: Any = importlib.import_module("tensorboard.backend.event_processing.event_accumulator")
-    found = accumulator.EventAccumulator(str(folder), size_guidance=dict.fromkeys(accumulator.DEFAULT_SIZE_GUIDANCE, 0))
-    return found.Reload()
+    result = accumulator.EventAccumulator(
+        str(folder), size_guidance=dict.fromkeys(accumulator.DEFAULT_SIZE_GUIDANCE, 0)
+    )
+    return result.Reload()
 
 
 def test_written_events_are_read_back(tmp_path: Path) -> None:
@@ -57,15 +59,15 @@ def test_written_events_are_read_back(tmp_path: Path) -> None:
             writer.add_image("flat", engine.ones(3))
         with pytest.raises(AttributeError, match=r"add_graph is left out.*add_scalar, "):
             writer.add_graph(None)
-    found = read(tmp_path)
-    assert [(one.step, one.value, one.wall_time) for one in found.Scalars("loss")] == [
+    result = read(tmp_path)
+    assert [(one.step, one.value, one.wall_time) for one in result.Scalars("loss")] == [
         (0, 1.5, 100.0), (1, 2.5, 101.0), (2, 3.5, 102.0)
     ]  # fmt: skip
     assert read(tmp_path / "both_b").Scalars("both")[0].value == 2
-    histogram = found.Histograms("weights")[0].histogram_value
+    histogram = result.Histograms("weights")[0].histogram_value
     assert (histogram.num, histogram.min, histogram.max, histogram.sum, sum(histogram.bucket)) == (10, 0, 9, 45, 10)
-    coded = [found.Images(tag)[0].encoded_image_string for tag in ("picture", "plane", "row")]
+    coded = [result.Images(tag)[0].encoded_image_string for tag in ("picture", "plane", "row")]
     picture, plane, row = (np.asarray(Image.open(io.BytesIO(one))) for one in coded)
     assert picture.tolist() == np.arange(24).reshape(2, 3, 4).tolist()
     assert (plane.shape, plane.max(), row.shape, row.min()) == ((2, 3, 3), 127, (2, 6, 3), 255)
-    assert found.Tensors("note/text_summary")[0].tensor_proto.string_val == [b"a **text**"]
+    assert result.Tensors("note/text_summary")[0].tensor_proto.string_val == [b"a **text**"]

@@ -16,12 +16,12 @@ GRADIENTS = [np.array([[3.0, -4.0], [0.5, 2.0]]), None, np.array([12.0])]
 
 
 def parameters(library: Any, gradients: Any = GRADIENTS) -> list[Any]:
-    found = []
+    result = []
     for gradient in gradients:
         p = library.nn.Parameter(library.ones(*(1,) if gradient is None else gradient.shape, dtype=library.float64))
         p.grad = None if gradient is None else library.tensor(gradient)
-        found.append(p)
-    return found
+        result.append(p)
+    return result
 
 
 @pytest.mark.parametrize("norm_type", [1.0, 2.0, 3, float("inf"), 0.5])

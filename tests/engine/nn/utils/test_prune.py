@@ -108,7 +108,7 @@ def test_remove() -> None:
 
 
 def test_user_defined_method() -> None:
-    found = []
+    result = []
     for p, library in ((prune, engine), (theirs_prune, torch)):
 
         class EverySecond(p.BasePruningMethod):
@@ -121,10 +121,10 @@ def test_user_defined_method() -> None:
 
         layer = library.nn.Linear(3, 4)
         EverySecond.apply(layer, "bias")
-        found.append(layer.bias_mask.tolist())
+        result.append(layer.bias_mask.tolist())
         assert EverySecond().prune(library.ones(3)).tolist() == [0, 1, 0]
         assert p.CustomFromMask(library.tensor([1, 0])).prune(library.ones(2)).tolist() == [1, 0]
-    assert found[0] == found[1] == [0, 1, 0, 1]
+    assert result[0] == result[1] == [0, 1, 0, 1]
 
 
 def test_copies() -> None:
