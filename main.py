@@ -57,10 +57,10 @@ def start() -> NoReturn:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Start the studio or a command. Returns the exit code."""
-    given = list(sys.argv[1:] if arguments is None else arguments)
-    if all(argument.endswith(SUFFIX) and not argument.startswith("-") for argument in given):
-        return _open_studio([Path(argument) for argument in given])
-    return importlib.import_module("studio.cli").main(given)
+    argument_list = list(sys.argv[1:] if arguments is None else arguments)
+    if all(argument.endswith(SUFFIX) and not argument.startswith("-") for argument in argument_list):
+        return _open_studio([Path(argument) for argument in argument_list])
+    return importlib.import_module("studio.cli").main(argument_list)
 
 
 def _open_studio(paths: Sequence[Path]) -> int:

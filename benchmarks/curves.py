@@ -62,9 +62,9 @@ def reading(points: int) -> None:
         while True:
             start = time.perf_counter()
             update = follower.read()
-            read.catch_up(update)
+            read.apply_update(update)
             longest = max(longest, time.perf_counter() - start)
-            if update.is_all:
+            if update.is_complete:
                 break
         seconds = time.perf_counter() - begin
     print(f"{f'reading {points:,} lines':<44} {seconds:7.2f} s, at most {longest * 1000:.1f} ms at once")

@@ -23,7 +23,7 @@ from studio.document import edits, project_files
 from studio.document.model import Document
 from studio.document.project_templates import template
 from studio.nodes.catalogue import catalogue
-from studio.training import Session
+from studio.training import TrainingSession
 from studio.ui import app
 from studio.ui.project.project import Project
 from studio.ui.settings import Settings
@@ -38,7 +38,7 @@ class HeadlessRun:
     """A session without a window."""
 
     def __init__(self, document: Document, folder: Path) -> None:
-        self.session = Session(document, catalogue(), base=folder, runs=folder / "alone.runs")
+        self.session = TrainingSession(document, catalogue(), base=folder, runs=folder / "alone.runs")
 
     @property
     def steps(self) -> int:

@@ -32,9 +32,9 @@ if __name__ == "__main__":
     print("said" if sum(batch.sum().item() for batch in batches) == 0 else "a changed environment")
 """
 TRIED = """
-from studio.cli.sweep.worker_pool import WorkerPool
+from studio.cli.sweep.trial_pool import TrialPool
 if __name__ == "__main__":
-    pool = WorkerPool({1: ["too few arguments"]}, 1, 1)
+    pool = TrialPool({1: ["too few arguments"]}, 1, 1)
     output = [content for _ in range(100) if not pool.is_over for _, content in pool.events(1)]
     print("said" if "run_trial()" in str(output) else output)
 """

@@ -85,9 +85,9 @@ def _set_training(training: TrainingSettings, setting: str, value: str, label: s
     settings = msgspec.to_builtins(training)
     if setting not in settings:
         raise InputError(f"{label}: there is no training setting {_quote(setting)}. {_suggest(setting, settings)}")
-    given = None if value.lower() in ("", "none", "null") else value
+    new_value = None if value.lower() in ("", "none", "null") else value
     try:
-        return msgspec.convert({**settings, setting: given}, TrainingSettings, strict=False)
+        return msgspec.convert({**settings, setting: new_value}, TrainingSettings, strict=False)
     except msgspec.ValidationError:
         raise InputError(
             f"{label}: training.{setting} must be {TRAINING_SETTINGS[setting].allowed}, not {_quote(value)}."
@@ -99,8 +99,8 @@ def _change_type(document: Document, catalogue: Catalogue, name: str, key: str, 
     new = _find_type(catalogue, key, label)
     wired = [(wire.target.port, new.input) for wire in document.wires if wire.target.node == name]
     wired += [(wire.source.port, new.output) for wire in document.wires if wire.source.node == name]
-    for port, found in wired:
-        if found(port) is None:
+    for port, find_port in wired:
+        if find_port(port) is None:
             raise InputError(f"{label}: {new.title} has no port {port!r}, but {name} has a wire there.")
     declared = {each.name: each for each in new.params}
     kept = {
@@ -114,10 +114,12 @@ def _change_type(document: Document, catalogue: Catalogue, name: str, key: str, 
 def _find_type(catalogue: Catalogue, key: str, label: str) -> NodeType:
     """Find a node type by key, or by a unique last part: "optim.SGD" or "SGD"."""
     keys = [each.key for each in catalogue]
-    named = [known for known in keys if known.rpartition(".")[2] == key]
-    found = catalogue.get(named[0] if len(named) == 1 else key)
+    matching = [candidate for candidate in keys if candidate.rpartition(".")[2] == key]
+    found = catalogue.get(matching[0] if len(matching) == 1 else key)
     if found is None:
-        close = named or difflib.get_close_matches(key, [*keys, *(known.rpartition(".")[2] for known in keys)], n=1)
+        close = matching or difflib.get_close_matches(
+            key, [*keys, *(candidate.rpartition(".")[2] for candidate in keys)], n=1
+        )
         hint = f"Did you mean {close[0]!r}?" if close else "Run `gradwire nodes` for a list."
         raise InputError(f"{label}: there is no node type {_quote(key)}. {hint}")
     return found
@@ -127,9 +129,9 @@ def _find_parameter(document: Document, catalogue: Catalogue, name: str, param: 
     node_type = _node_type(document, catalogue, name, label)
     declared = node_type.param(param)
     if declared is None:
-        known = [each.name for each in node_type.params]
+        names = [each.name for each in node_type.params]
         raise InputError(
-            f"{label}: {node_type.title} {name!r} has no parameter {_quote(param)}. {_suggest(param, known)}"
+            f"{label}: {node_type.title} {name!r} has no parameter {_quote(param)}. {_suggest(param, names)}"
         )
     return declared
 
@@ -172,9 +174,9 @@ def _quote(text: str) -> str:
     return repr(text if len(text) <= LONGEST_VALUE else f"{text[:LONGEST_VALUE]}…")
 
 
-def _suggest(wrong: str, known: Iterable[str]) -> str:
-    known = list(known)
-    close = difflib.get_close_matches(wrong[:LONGEST_VALUE], known, n=1)
+def _suggest(name: str, names: Iterable[str]) -> str:
+    names = list(names)
+    close = difflib.get_close_matches(name[:LONGEST_VALUE], names, n=1)
     return (
-        f"Did you mean {close[0]!r}?" if close else f"Choose one of: {', '.join(known)}." if known else "It has none."
+        f"Did you mean {close[0]!r}?" if close else f"Choose one of: {', '.join(names)}." if names else "It has none."
     )

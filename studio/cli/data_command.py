@@ -82,9 +82,9 @@ def _compute_statistics(preview: Preview) -> Statistics:
 def _statistics_lines(found: Statistics, source: str) -> Iterator[str]:
     yield f"{found.node}: {found.spec} → {found.target}" + (f", from {source}" if source != found.node else "")
     for part in found.parts:
-        seen = "" if part.looked_at == part.samples else f" ({part.looked_at:,} examined)"
+        examined = "" if part.looked_at == part.samples else f" ({part.looked_at:,} examined)"
         first = "the first " if part.is_stream else ""
-        yield f"{part.part}: {first}{part.samples:,} samples{' of a stream' if first else ''}{seen}"
+        yield f"{part.part}: {first}{part.samples:,} samples{' of a stream' if first else ''}{examined}"
     if found.class_names:
         classes = [_shorten(name) for name in found.class_names[:_MOST_LINES]]
         width = max(5, *map(len, classes))

@@ -68,8 +68,8 @@ def evaluate(
 ) -> None:
     with report_errors(as_json=as_json):
         task = _build_task(file, read_project(file, assignments), weights, device, as_json=as_json)
-        held = task.setup().validation
-        batches = 0 if held is None else batch_count(held)
+        validation = task.setup().validation
+        batches = 0 if validation is None else batch_count(validation)
         [*_, found] = track_progress(fit.evaluate(task), batches, "evaluating", hidden=as_json)
         assert isinstance(found, fit.Validated)
     if as_json:
@@ -108,43 +108,47 @@ def predict(
         if out is not None and out.suffix not in (".csv", ".npy"):
             raise InputError(f"--out {out}: the file name must end in .csv or .npy.")
         document = read_project(file, assignments)
-        trained_with = _training_splits(file, document)
-        found: list[NDArray[Any]] = []
+        training_splits = _training_splits(file, document)
+        output_batches: list[NDArray[Any]] = []
         names: list[str] = []
-        told: list[str] = []
+        warnings: list[str] = []
         classes: tuple[str, ...] = ()
         for path in inputs:
             if not os.path.exists(path):
                 raise FileError(str(path), "", "does not exist", "Check the path.")
-            unlabeled = None if trained_with is None or path.suffix in ARRAY_SUFFIXES else trained_with.unlabeled(path)
-            own = (
+            unlabeled = (
+                None if training_splits is None or path.suffix in ARRAY_SUFFIXES else training_splits.unlabeled(path)
+            )
+            input_document = (
                 document
                 if unlabeled or path.suffix in ARRAY_SUFFIXES
                 else replace_source_path(document, catalogue(), path)
             )
-            task = _build_task(file, own, weights, device, as_json=as_json)
+            task = _build_task(file, input_document, weights, device, as_json=as_json)
             samples = unlabeled or prediction_samples(task, path if path.suffix in ARRAY_SUFFIXES else None)
-            told.extend(_input_warnings(samples, refused=unseen == "refuse"))
+            warnings.extend(_input_warnings(samples, refuse=unseen == "refuse"))
             batches = -(-len(samples) // BATCH_SIZE)
-            found += track_progress(predict_batches(task, samples), batches, f"predicting {path.name}", hidden=as_json)
+            output_batches += track_progress(
+                predict_batches(task, samples), batches, f"predicting {path.name}", hidden=as_json
+            )
             names += sample_names(samples, len(names))
-            classes = classes or _class_names(trained_with or splits_of(task))
-        answered = np.concatenate(found) if found else np.empty((0, 1), np.float32)
-        wrong = np.flatnonzero(~np.isfinite(answered.reshape(len(answered), -1)).all(1))
-        if len(wrong):
-            first = names[wrong[0]]
-            which = f"{len(wrong)} of {len(answered)} predictions are NaN or infinite, first for sample {first}"
-            told.append(f"{which}. Check the inputs of that sample.")
-        for message in told:
+            classes = classes or _class_names(training_splits or splits_of(task))
+        outputs = np.concatenate(output_batches) if output_batches else np.empty((0, 1), np.float32)
+        nonfinite = np.flatnonzero(~np.isfinite(outputs.reshape(len(outputs), -1)).all(1))
+        if len(nonfinite):
+            first = names[nonfinite[0]]
+            summary = f"{len(nonfinite)} of {len(outputs)} predictions are NaN or infinite, first for sample {first}"
+            warnings.append(f"{summary}. Check the inputs of that sample.")
+        for message in warnings:
             print_error(message, "warning")
             if as_json and out is not None:
                 print_json({"event": "warning", **Problem("warning", "answers", message).as_dict()})
         try:
-            _write_predictions(answered, names, classes, out)
+            _write_predictions(outputs, names, classes, out)
         except OSError as error:
             raise FileError.from_os_error(out or "output", "cannot be written", error) from None
     if as_json and out is not None:
-        print_json({"event": "predicted", "samples": len(answered), "out": str(out)})
+        print_json({"event": "predicted", "samples": len(outputs), "out": str(out)})
 
 
 def find_rate(
@@ -221,12 +225,12 @@ def _training_splits(file: Path, document: Document) -> Splits | None:
         return None
 
 
-def _input_warnings(samples: Samples, *, refused: bool) -> list[str]:
+def _input_warnings(samples: Samples, *, refuse: bool) -> list[str]:
     """Warnings about the inputs. Raises InputError if `refused` is set and there are any."""
-    found = [each.message for each in samples.diagnostics]
-    if found and refused:
-        raise InputError(f"{found[0]} Pass --unseen zeros to predict anyway.")
-    return found
+    messages = [each.message for each in samples.diagnostics]
+    if messages and refuse:
+        raise InputError(f"{messages[0]} Pass --unseen zeros to predict anyway.")
+    return messages
 
 
 def _class_names(splits: Splits) -> tuple[str, ...]:
@@ -234,22 +238,22 @@ def _class_names(splits: Splits) -> tuple[str, ...]:
     return splits.class_names or tuple(map(str, range(splits.classes or 0)))
 
 
-def _write_predictions(answered: NDArray[Any], names: list[str], classes: tuple[str, ...], out: Path | None) -> None:
+def _write_predictions(outputs: NDArray[Any], names: list[str], classes: tuple[str, ...], out: Path | None) -> None:
     if out is not None and out.suffix == ".npy":
         with out.open("wb") as file:
-            np.save(file, answered)
+            np.save(file, outputs)
         return
     if out is None:
-        _write_table(sys.stdout, answered, names, classes)
+        _write_table(sys.stdout, outputs, names, classes)
         return
     with out.open("w", encoding="utf-8", newline="") as file:
-        _write_table(file, answered, names, classes)
+        _write_table(file, outputs, names, classes)
 
 
-def _write_table(file: TextIO, answered: NDArray[Any], names: list[str], classes: tuple[str, ...]) -> None:
+def _write_table(file: TextIO, outputs: NDArray[Any], names: list[str], classes: tuple[str, ...]) -> None:
     """One row per sample: the predicted class if there are class scores, then all outputs."""
-    rows = answered.reshape(len(answered), -1)
-    scores = answered.ndim == 2 and len(classes) == answered.shape[1] > 1
+    rows = outputs.reshape(len(outputs), -1)
+    scores = outputs.ndim == 2 and len(classes) == outputs.shape[1] > 1
     writer = csv.writer(file, lineterminator="\n")
     columns = classes if scores else tuple(f"output_{number}" for number in range(rows.shape[1]))
     writer.writerow(["sample", *(["class"] if scores else []), *columns])

@@ -25,7 +25,7 @@ from studio.cli.shared_options import (
 from studio.cli.training_options import find_weights, parse_device
 from studio.document.model import MAX_INT, MAX_SEED
 from studio.nodes.catalogue import catalogue
-from studio.training import Session
+from studio.training import TrainingSession
 from studio.training.runs.run_resuming import find_resumable, load_run, with_difference_warning
 
 
@@ -68,16 +68,16 @@ def run(
 ) -> None:
     with report_errors(as_json=as_json):
         runs = runs_folder(file)
-        chosen = parse_device(device)
+        device_name = parse_device(device)
         document = read_project(file, assignments)
-        going_on = None
+        resumed_run = None
         if resume is not None:
             if assignments or seed is not None or out is not None or start_from is not None:
                 raise InputError("--resume cannot be combined with --set, --seed, --out or --start-from.")
-            going_on = with_difference_warning(
+            resumed_run = with_difference_warning(
                 load_run(find_resumable(runs, resume)), file.name, document, catalogue(), epochs=epochs
             )
-            document = going_on.document
+            document = resumed_run.document
         if start_from is not None:
             start_from = find_weights(file, start_from)
             if not os.path.exists(start_from):
@@ -86,19 +86,19 @@ def run(
                 )
         report = check_or_exit(file, document, as_json=as_json)
     print_problems(file, document, report.warnings, as_json=as_json)
-    session = Session(
+    session = TrainingSession(
         document,
         catalogue(),
         base=project_folder(file),
         out=out,
         runs=None if out else runs,
         name=file.stem,
-        resume=going_on,
+        resume=resumed_run,
         start_from=start_from,
         get_report=lambda: report,
         epochs=epochs,
         steps=steps,
-        device=chosen,
+        device=device_name,
         seed=seed,
         compile=compile,
     )

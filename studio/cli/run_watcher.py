@@ -13,7 +13,7 @@ from studio.cli.interrupts import Interrupts
 from studio.cli.output_streams import OutputError
 from studio.cli.progress_display import ProgressDisplay
 from studio.lowering.problems.problem import Problem
-from studio.training import Failed, Session, SessionEvent, Warned
+from studio.training import Failed, SessionEvent, TrainingSession, Warned
 from studio.training.runs.event_json import event_to_json, result_metrics
 
 _POLL_SECONDS = 0.05
@@ -27,7 +27,9 @@ class RunWatcher:
         known_warnings: warnings that are already printed; the run does not repeat them
     """
 
-    def __init__(self, session: Session, *, known_warnings: Sequence[Problem] = (), as_json: bool, quiet: bool) -> None:
+    def __init__(
+        self, session: TrainingSession, *, known_warnings: Sequence[Problem] = (), as_json: bool, quiet: bool
+    ) -> None:
         self._session = session
         self._known_warnings = frozenset(known_warnings)
         self._as_json = as_json

@@ -38,8 +38,8 @@ def list_runs(file: File, as_json: Json = False) -> None:
     with report_errors(as_json=as_json):
         runs = _load_runs(file)
     for run in runs:
-        if run.trouble:
-            print_error(f"{run.folder}: {run.trouble}", "warning")
+        if run.read_error:
+            print_error(f"{run.folder}: {run.read_error}", "warning")
     if as_json:
         for run in runs:
             print_json(_run_record(run))
@@ -108,10 +108,10 @@ def export(
 
 
 def _load_runs(file: Path) -> list[Run]:
-    found: list[Run] = []
-    for one in RunFolder(runs_folder(file)).scan():
-        found.append(run_from_stored(one, [run.number for run in found]))
-    return found
+    runs: list[Run] = []
+    for stored in RunFolder(runs_folder(file)).scan():
+        runs.append(run_from_stored(stored, [run.number for run in runs]))
+    return runs
 
 
 def _find_run(runs: Sequence[Run], name: str) -> Run:
@@ -119,25 +119,25 @@ def _find_run(runs: Sequence[Run], name: str) -> Run:
         assert run.folder is not None
         if name in (str(run.number), run.name, run.folder.name) or Path(name).absolute() == run.folder.absolute():
             return run
-    known = ", ".join(f"{run.number} ({run.name})" for run in runs) or "none"
-    raise InputError(f"there is no run {name!r}. Choose one of: {known}.")
+    names = ", ".join(f"{run.number} ({run.name})" for run in runs) or "none"
+    raise InputError(f"there is no run {name!r}. Choose one of: {names}.")
 
 
 def _load_metrics(run: Run) -> None:
     assert run.folder is not None
     follower = MetricsFollower(run.folder)
     while True:
-        news = follower.read()
-        run.catch_up(news)
-        if news.is_all:
+        update = follower.read()
+        run.apply_update(update)
+        if update.is_complete:
             break
-    if run.trouble:
-        print_error(f"{run.name}: {run.trouble}", "warning")
+    if run.read_error:
+        print_error(f"{run.name}: {run.read_error}", "warning")
 
 
 def _run_record(run: Run) -> dict[str, Any]:
-    told = {name: run.about.get(name) for name in ("started", "ended", "settings", "last", "best", "note")}
-    return {"number": run.number, "name": run.name, "folder": str(run.folder), "state": run.state, **told}
+    metadata = {name: run.metadata.get(name) for name in ("started", "ended", "settings", "last", "best", "note")}
+    return {"number": run.number, "name": run.name, "folder": str(run.folder), "state": run.state, **metadata}
 
 
 def _run_row(run: Run) -> tuple[Any, ...]:
@@ -157,8 +157,8 @@ def _print_rows(rows: Iterable[ComparisonRow], depth: int, *, only_differences: 
 
 def _row_json(row: ComparisonRow) -> Any:
     values = [None if value is MISSING else value if _is_json(value) else str(value) for value in row.values]
-    own = values[0] if len(values) == 1 else values
-    return {"": own, **{below.name: _row_json(below) for below in row.rows}} if row.rows else own
+    content = values[0] if len(values) == 1 else values
+    return {"": content, **{child.name: _row_json(child) for child in row.rows}} if row.rows else content
 
 
 def _is_json(value: Any) -> bool:

@@ -11,9 +11,9 @@ from studio.training.run_settings import Device
 from studio.training.runs.run_resuming import find_run_folder
 
 
-def find_weights(file: Path, given: Path) -> Path:
+def find_weights(file: Path, weights: Path) -> Path:
     """What is meant by a path to weights, or by the number or name of a run of the project."""
-    return given if os.path.exists(given) else find_run_folder(runs_folder(file), str(given)) or given
+    return weights if os.path.exists(weights) else find_run_folder(runs_folder(file), str(weights)) or weights
 
 
 def parse_device(name: str | None) -> Device | None:

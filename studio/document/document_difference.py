@@ -33,8 +33,8 @@ class Difference:
 
     def apply(self, document: Document) -> Document:
         """The new document, made from the old one."""
-        gone = set(self.removed)
-        nodes = {self.renamed.get(name, name): node for name, node in document.nodes.items() if name not in gone}
+        removed = set(self.removed)
+        nodes = {self.renamed.get(name, name): node for name, node in document.nodes.items() if name not in removed}
         nodes.update(self.changed)
         nodes.update(self.added)
         wires = set(document.wires).difference(self.wires_removed).union(self.wires_added)
@@ -51,7 +51,7 @@ def difference(old: Document, new: Document) -> Difference:
     """The changes from `old` to `new`. Takes well under a millisecond for thousands of nodes."""
     if old is new:
         return Difference()
-    removed, renamed, added, changed = _nodes(old.nodes, new.nodes)
+    removed, renamed, added, changed = _compare_nodes(old.nodes, new.nodes)
     return Difference(
         removed=removed,
         renamed=renamed,
@@ -69,12 +69,12 @@ def reuse_equal_objects(old: Document, new: Document) -> Document:
     nodes = {name: old.nodes[name] if old.nodes.get(name) == node else node for name, node in new.nodes.items()}
     if list(nodes.items()) == list(old.nodes.items()) and new == old:
         return old
-    kept = {wire: wire for wire in old.wires}
-    wires = old.wires if new.wires == old.wires else tuple(kept.get(wire, wire) for wire in new.wires)
+    old_wires = {wire: wire for wire in old.wires}
+    wires = old.wires if new.wires == old.wires else tuple(old_wires.get(wire, wire) for wire in new.wires)
     return replace(new, nodes=nodes, wires=wires)
 
 
-def _nodes(
+def _compare_nodes(
     old: Mapping[str, Node], new: Mapping[str, Node]
 ) -> tuple[tuple[str, ...], dict[str, str], dict[str, Node], dict[str, Node]]:
     """(removed, renamed, added, changed)."""
@@ -82,21 +82,23 @@ def _nodes(
         return (), {}, {}, {}
     added = {name: node for name, node in new.items() if name not in old}
     changed = {name: node for name, node in new.items() if name in old and old[name] is not node}
-    gone = {name: node for name, node in old.items() if name not in new}
-    arrived = {id(node): name for name, node in added.items()}
-    renamed = {name: new_name for name, node in gone.items() if (new_name := arrived.pop(id(node), None)) is not None}
+    missing = {name: node for name, node in old.items() if name not in new}
+    added_by_id = {id(node): name for name, node in added.items()}
+    renamed = {
+        name: new_name for name, node in missing.items() if (new_name := added_by_id.pop(id(node), None)) is not None
+    }
     for name in renamed.values():
         del added[name]
-    return tuple(name for name in gone if name not in renamed), renamed, added, changed
+    return tuple(name for name in missing if name not in renamed), renamed, added, changed
 
 
 def _missing(wires: tuple[Wire, ...], other: tuple[Wire, ...]) -> tuple[Wire, ...]:
     """The wires that are not in `other`. Edits keep wire objects, so that few are left to compare by value."""
     if wires is other:
         return ()
-    kept = {id(wire) for wire in other}
-    moved = [wire for wire in wires if id(wire) not in kept]
-    if not moved:
+    other_ids = {id(wire) for wire in other}
+    candidates = [wire for wire in wires if id(wire) not in other_ids]
+    if not candidates:
         return ()
-    values = set(other)
-    return tuple(wire for wire in moved if wire not in values)
+    other_wires = set(other)
+    return tuple(wire for wire in candidates if wire not in other_wires)

@@ -36,11 +36,11 @@ def add_all(document: Document, nodes: Mapping[str, Node]) -> Document:
 
 def remove(document: Document, names: Iterable[str]) -> Document:
     """Without these nodes and the wires at them."""
-    gone = set(_existing(document, names))
-    if not gone:
+    removed = set(_existing(document, names))
+    if not removed:
         return document
-    nodes = {name: node for name, node in document.nodes.items() if name not in gone}
-    kept = tuple(wire for wire in document.wires if wire.source.node not in gone and wire.target.node not in gone)
+    nodes = {name: node for name, node in document.nodes.items() if name not in removed}
+    kept = tuple(wire for wire in document.wires if wire.source.node not in removed and wire.target.node not in removed)
     return replace(document, nodes=nodes, wires=kept if len(kept) < len(document.wires) else document.wires)
 
 
@@ -50,10 +50,10 @@ def rename(document: Document, old: str, new: str) -> Document:
     if new == old:
         return document
     _check_new_name(document, new)
-    nodes = {new if name == old else name: _mentioning(node, old, new) for name, node in document.nodes.items()}
+    nodes = {new if name == old else name: _with_renamed_layer(node, old, new) for name, node in document.nodes.items()}
     wires = tuple(_renamed(wire, old, new) for wire in document.wires)
     touched = any(a is not b for a, b in zip(wires, document.wires, strict=True))
-    training = _following(document.training, old, new)
+    training = _with_renamed_metric(document.training, old, new)
     return replace(document, nodes=nodes, wires=tuple(sorted(wires)) if touched else document.wires, training=training)
 
 
@@ -103,8 +103,8 @@ def set_flag(
     collapsed: bool | None = None,
 ) -> Document:
     """With flags set or cleared; None leaves a flag as it is."""
-    wanted = {"muted": muted, "frozen": frozen, "recomputed": recomputed, "collapsed": collapsed}
-    flags = {flag: value for flag, value in wanted.items() if value is not None}
+    given = {"muted": muted, "frozen": frozen, "recomputed": recomputed, "collapsed": collapsed}
+    flags = {flag: value for flag, value in given.items() if value is not None}
     changes: dict[str, Node] = {}
     for name in _existing(document, names):
         node = document.nodes[name]
@@ -149,12 +149,12 @@ def connect(document: Document, wire: Wire) -> Document:
 
 def disconnect(document: Document, wires: Iterable[Wire]) -> Document:
     """Without these wires."""
-    gone = set(wires)
-    if unknown := gone.difference(document.wires):
+    removed = set(wires)
+    if unknown := removed.difference(document.wires):
         raise EditError(f"The project has no wire {min(unknown)}.")
-    if not gone:
+    if not removed:
         return document
-    return replace(document, wires=tuple(wire for wire in document.wires if wire not in gone))
+    return replace(document, wires=tuple(wire for wire in document.wires if wire not in removed))
 
 
 # -- the project ------------------------------------------------------------------------------
@@ -249,17 +249,17 @@ def _checked_position(name: str, at: tuple[float, float]) -> tuple[float, float]
     return x, y
 
 
-def _mentioning(node: Node, old: str, new: str) -> Node:
+def _with_renamed_layer(node: Node, old: str, new: str) -> Node:
     """The node, or one that mentions another by its new name."""
     if old not in node.trains:
         return node
     return replace(node, trains=tuple(new if name == old else name for name in node.trains))
 
 
-def _following(training: TrainingSettings, old: str, new: str) -> TrainingSettings:
+def _with_renamed_metric(training: TrainingSettings, old: str, new: str) -> TrainingSettings:
     """The settings, following a metric under its new name. Every training has a figure called loss."""
-    part, _, figure = training.follow.partition("_")
-    return replace(training, follow=f"{part}_{new}") if figure == old != "loss" else training
+    prefix, _, metric = training.follow.partition("_")
+    return replace(training, follow=f"{prefix}_{new}") if metric == old != "loss" else training
 
 
 def _renamed(wire: Wire, old: str, new: str) -> Wire:

@@ -56,10 +56,12 @@ def paste(
             for name, node in piece.nodes.items()
         },
     )
-    wires = [Wire(_moved(wire.source, renamed), _moved(wire.target, renamed)) for wire in piece.wires]
+    wires = [Wire(_with_new_name(wire.source, renamed), _with_new_name(wire.target, renamed)) for wire in piece.wires]
     if with_inputs:
         wires += [
-            Wire(wire.source, _moved(wire.target, renamed)) for wire in incoming if wire.source.node in document.nodes
+            Wire(wire.source, _with_new_name(wire.target, renamed))
+            for wire in incoming
+            if wire.source.node in document.nodes
         ]
     if wires:
         document = replace(document, wires=tuple(sorted((*document.wires, *wires))))
@@ -80,9 +82,9 @@ def _read(text: str) -> tuple[Document, Sequence[Wire]]:
         raise EditError(f"The clipboard contains no Gradwire nodes ({error}). Copy nodes first.") from None
     if not piece.nodes:
         raise EditError("The project on the clipboard has no nodes. Copy nodes first.")
-    fed = {wire.target for wire in piece.wires}
-    return piece, [wire for end, wire in incoming.items() if end.node in piece.nodes and end not in fed]
+    connected = {wire.target for wire in piece.wires}
+    return piece, [wire for end, wire in incoming.items() if end.node in piece.nodes and end not in connected]
 
 
-def _moved(end: Endpoint, renamed: Mapping[str, str]) -> Endpoint:
+def _with_new_name(end: Endpoint, renamed: Mapping[str, str]) -> Endpoint:
     return Endpoint(renamed[end.node], end.port)

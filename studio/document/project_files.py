@@ -24,17 +24,17 @@ class FileStamp(NamedTuple):
     digest: bytes
 
     @classmethod
-    def of(cls, found: os.stat_result, data: bytes) -> FileStamp:
-        return cls(len(data), found.st_mtime_ns, hashlib.blake2b(data, digest_size=16).digest())
+    def of(cls, status: os.stat_result, data: bytes) -> FileStamp:
+        return cls(len(data), status.st_mtime_ns, hashlib.blake2b(data, digest_size=16).digest())
 
     def matches(self, path: Path) -> bool:
         """Whether the file still has this content. False if it is gone or cannot be read."""
         try:
-            found = path.stat()
-            if (found.st_size, found.st_mtime_ns) == (self.size, self.modified):
+            status = path.stat()
+            if (status.st_size, status.st_mtime_ns) == (self.size, self.modified):
                 return True
             # Copying and version control touch files without changing them.
-            return found.st_size == self.size and FileStamp.of(*_read(path)).digest == self.digest
+            return status.st_size == self.size and FileStamp.of(*_read(path)).digest == self.digest
         except OSError:
             return False
 

@@ -12,8 +12,8 @@ from engine.io import atomic_file
 from engine.system.files import read_regular
 from studio.document.state_folder import state_folder
 
-LONGEST = 12
-_LARGEST = 2**20
+MAX_FILES = 12
+_MAX_BYTES = 2**20
 """Bytes of a list."""
 
 
@@ -46,18 +46,18 @@ class RecentFiles:
 
     def _read(self) -> list[Path]:
         try:
-            content: Any = json.loads(read_regular(self._file, _LARGEST))
+            content: Any = json.loads(read_regular(self._file, _MAX_BYTES))
         except (OSError, ValueError, RecursionError):
             return []
         match content:
             case {"files": [*files]}:
-                return [Path(name) for name in files if isinstance(name, str) and "\0" not in name][:LONGEST]
+                return [Path(name) for name in files if isinstance(name, str) and "\0" not in name][:MAX_FILES]
             case _:
                 return []
 
     def _write(self, paths: list[Path]) -> None:
         # Escaped, as JSON does by default, so that names that are not text survive too.
-        text = json.dumps({"files": [str(path) for path in paths[:LONGEST]]}, indent=2)
+        text = json.dumps({"files": [str(path) for path in paths[:MAX_FILES]]}, indent=2)
         with contextlib.suppress(OSError):
             self._file.parent.mkdir(parents=True, exist_ok=True)
             atomic_file.write(self._file, text.encode())

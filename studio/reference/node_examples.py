@@ -93,20 +93,20 @@ class Shapes:
 
 def required(kind: NodeType) -> dict[str, Any]:
     """A value for each required parameter."""
-    wanted = (each for each in kind.params if each.required and each.from_input is None and not each.from_training)
-    return {each.name: _value(kind, each) for each in wanted} | dict(FURTHER.get(kind.key, {}))
+    parameters = (each for each in kind.params if each.required and each.from_input is None and not each.from_training)
+    return {each.name: _value(kind, each) for each in parameters} | dict(FURTHER.get(kind.key, {}))
 
 
 def _value(kind: NodeType, parameter: Any) -> Any:
-    known = SPECIAL.get((kind.key, parameter.name), VALUES.get(parameter.name))
-    if known is None and parameter.kind == "path":
+    example = SPECIAL.get((kind.key, parameter.name), VALUES.get(parameter.name))
+    if example is None and parameter.kind == "path":
         return "images" if parameter.path is not None and parameter.path.kind == "folder" else "data.csv"
-    if known is None:
+    if example is None:
         raise LookupError(
             f"{kind.key} requires {parameter.name}: add an example value to studio/reference/node_examples.py"
         )
-    is_tuple = parameter.kind in ("ints", "floats") and not parameter.single and not isinstance(known, list)
-    return [known] * (parameter.length or 1) if is_tuple else known
+    is_tuple = parameter.kind in ("ints", "floats") and not parameter.single and not isinstance(example, list)
+    return [example] * (parameter.length or 1) if is_tuple else example
 
 
 @functools.cache
@@ -133,12 +133,12 @@ def _candidates(kind: NodeType) -> Iterator[dict[str, Spec]]:
     ports = [port for port in kind.inputs if not port.optional]
     for specs in SCORES if kind.role in (Role.LOSS, Role.METRIC) else [(spec,) for spec in _inputs(kind)]:
         if len(specs) in (1, len(ports)):
-            yield {port.name: specs[min(place, len(specs) - 1)] for place, port in enumerate(ports)}
+            yield {port.name: specs[min(index, len(specs) - 1)] for index, port in enumerate(ports)}
 
 
 def _inputs(kind: NodeType) -> tuple[Spec, ...]:
-    known = INPUTS.get(kind.key, INPUTS.get(kind.group))
-    if known is not None:
-        return known
+    specs = INPUTS.get(kind.key, INPUTS.get(kind.group))
+    if specs is not None:
+        return specs
     rank = kind.key[-2:] if kind.key[-2:] in RANKS else None
     return tuple(Spec(shape, float32) for name, shape in RANKS.items() if rank in (None, name))

@@ -190,8 +190,8 @@ def _entry(kind: NodeType) -> str:
 
 
 def _call(kind: NodeType, *first: str, values: Mapping[str, Any] | None = None) -> str:
-    given = required(kind) if values is None else values
-    return f"{kind.key}({', '.join([*first, *(f'{key}={_literal(value)}' for key, value in given.items())])})"
+    arguments = required(kind) if values is None else values
+    return f"{kind.key}({', '.join([*first, *(f'{key}={_literal(value)}' for key, value in arguments.items())])})"
 
 
 def _literal(value: Any) -> str:
@@ -199,32 +199,32 @@ def _literal(value: Any) -> str:
 
 
 def _layer(kind: NodeType) -> str:
-    one = shapes(kind)[0]
-    wanted = {each.name: one.arguments[each.name] for each in kind.params if each.from_input is not None}
-    inputs = ", ".join(map(_random, one.inputs.values()))
-    result = ", ".join(str(_numbers(spec)) for spec in one.outputs.values())
+    example = shapes(kind)[0]
+    inferred = {each.name: example.arguments[each.name] for each in kind.params if each.from_input is not None}
+    inputs = ", ".join(map(_random, example.inputs.values()))
+    result = ", ".join(str(_numbers(spec)) for spec in example.outputs.values())
     loss = kind.role is Role.LOSS
-    body = f"layer = {_call(kind, values={**wanted, **required(kind)})}\n" if not loss else f"loss = {_call(kind)}\n"
+    body = f"layer = {_call(kind, values={**inferred, **required(kind)})}\n" if not loss else f"loss = {_call(kind)}\n"
     name = "loss" if loss else "layer"
     return f"import engine\nfrom engine import nn\n\n{body}output = {name}({inputs})  # {result or 'scalar'}"
 
 
 def _operation(kind: NodeType) -> str:
-    one = shapes(kind)[0]
+    example = shapes(kind)[0]
     name = kind.key.removeprefix("ops.")
-    inputs = ", ".join(map(_random, one.inputs.values()))
-    given = f"[{inputs}], dim=1" if name == "cat" else inputs
-    [result] = one.outputs.values()
-    return f"import engine\n\noutput = engine.{name}({given})  # {_numbers(result)}"
+    inputs = ", ".join(map(_random, example.inputs.values()))
+    arguments = f"[{inputs}], dim=1" if name == "cat" else inputs
+    [result] = example.outputs.values()
+    return f"import engine\n\noutput = engine.{name}({arguments})  # {_numbers(result)}"
 
 
 def _metric(kind: NodeType) -> str:
-    one = shapes(kind)[0]
-    wanted = {each.name: one.arguments[each.name] for each in kind.params if each.from_input is not None}
-    inputs = ", ".join(map(_random, one.inputs.values()))
-    made = _call(kind, values={**wanted, **required(kind)})
-    used = f"metric = {made}\nmetric.update({inputs})\nprint(metric.compute())"
-    return f"import engine\nfrom engine import metrics\n\n{used}"
+    example = shapes(kind)[0]
+    inferred = {each.name: example.arguments[each.name] for each in kind.params if each.from_input is not None}
+    inputs = ", ".join(map(_random, example.inputs.values()))
+    construction = _call(kind, values={**inferred, **required(kind)})
+    program = f"metric = {construction}\nmetric.update({inputs})\nprint(metric.compute())"
+    return f"import engine\nfrom engine import metrics\n\n{program}"
 
 
 def _optimizer(kind: NodeType) -> str:
@@ -236,8 +236,8 @@ def _scheduler(kind: NodeType) -> str:
     values = {**lengths, **required(kind)}
     call = _call(kind, "optimizer", values=values)
     lines = ("from engine import nn, optim", "from engine.optim import lr_scheduler", "")
-    made = ("optimizer = optim.SGD(nn.Linear(4, 2).parameters(), lr=0.1, momentum=0.9)", f"schedule = {call}")
-    return "\n".join((*lines, *made))
+    construction = ("optimizer = optim.SGD(nn.Linear(4, 2).parameters(), lr=0.1, momentum=0.9)", f"schedule = {call}")
+    return "\n".join((*lines, *construction))
 
 
 def _transform(kind: NodeType) -> str:

@@ -2,13 +2,22 @@
 
 from __future__ import annotations
 
-from studio.training.autograd import Snapshot as Snapshot
-from studio.training.session import Session as Session
+from studio.training.autograd_snapshot import AutogradSnapshot as AutogradSnapshot
 from studio.training.session_events import AutogradCaptured as AutogradCaptured
 from studio.training.session_events import Failed as Failed
 from studio.training.session_events import SessionEvent as SessionEvent
 from studio.training.session_events import State as State
 from studio.training.session_events import StateChanged as StateChanged
 from studio.training.session_events import Warned as Warned
+from studio.training.training_session import TrainingSession as TrainingSession
 
-__all__ = ["Failed", "AutogradCaptured", "Session", "SessionEvent", "Snapshot", "State", "StateChanged", "Warned"]
+__all__ = [
+    "Failed",
+    "AutogradCaptured",
+    "TrainingSession",
+    "SessionEvent",
+    "AutogradSnapshot",
+    "State",
+    "StateChanged",
+    "Warned",
+]

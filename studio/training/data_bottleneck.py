@@ -21,13 +21,13 @@ MIN_STEPS = 50
 
 def find_data_bottleneck(document: Document, catalogue: Catalogue, progress: RunProgress) -> Problem | None:
     """Return a warning at the loader with the measured times if training waits for data; else None."""
-    share, pace = progress.waiting, progress.pace
-    if share is None or pace is None or progress.step < MIN_STEPS or share < SHARE or share * pace < MIN_SECONDS:
+    share, seconds = progress.waiting_fraction, progress.seconds_per_batch
+    if share is None or seconds is None or progress.step < MIN_STEPS or share < SHARE or share * seconds < MIN_SECONDS:
         return None
     loader = _loader(document, catalogue)
     if loader is None:
         return None
-    measured = f"Waiting for data takes {share:.0%} of each step ({_ms(share * pace)} of {_ms(pace)})."
+    measured = f"Waiting for data takes {share:.0%} of each step ({_ms(share * seconds)} of {_ms(seconds)})."
     set_by_hand = document.nodes[loader].params.get("workers", 0)
     workers = set_by_hand if isinstance(set_by_hand, int) else 0
     more = min(max(2 * workers, 2), os.cpu_count() or 1)

@@ -64,19 +64,19 @@ def fingerprints(files: Iterable[Path]) -> list[dict[str, Any]]:
 
 
 def _file_fingerprint(path: Path, size: int, pieces: int | None) -> dict[str, Any]:
-    known = {"path": str(path), "bytes": size}
+    record = {"path": str(path), "bytes": size}
     with open_regular(path) as file:
         if pieces is None or size <= pieces * _SAMPLE_BYTES:
-            return {**known, "sha256": hashlib.file_digest(file, "sha256").hexdigest()}
+            return {**record, "sha256": hashlib.file_digest(file, "sha256").hexdigest()}
         digest = hashlib.sha256(f"{size} ".encode())
         for number in range(pieces):  # includes the first and the last bytes
             file.seek((size - _SAMPLE_BYTES) * number // (pieces - 1))
             digest.update(file.read(_SAMPLE_BYTES))
-    return {**known, "pieces": pieces, "sha256": digest.hexdigest()}
+    return {**record, "pieces": pieces, "sha256": digest.hexdigest()}
 
 
 def _folder_fingerprint(folder: Path) -> dict[str, Any]:
     """Hash names and sizes only: reading thousands of images would take as long as an epoch."""
-    held = sorted((entry.name, entry.stat().st_size) for entry in os.scandir(folder) if entry.is_file())
-    lines = "".join(f"{name} {size}\n" for name, size in held).encode(errors="surrogateescape")
-    return {"path": str(folder), "bytes": sum(size for _, size in held), "sha256": hashlib.sha256(lines).hexdigest()}
+    files = sorted((entry.name, entry.stat().st_size) for entry in os.scandir(folder) if entry.is_file())
+    lines = "".join(f"{name} {size}\n" for name, size in files).encode(errors="surrogateescape")
+    return {"path": str(folder), "bytes": sum(size for _, size in files), "sha256": hashlib.sha256(lines).hexdigest()}

@@ -19,10 +19,12 @@ class EventQueue(Generic[T]):
         most: maximum number of waiting droppable events; at least 2
     """
 
-    def __init__(self, is_droppable: Callable[[T], bool], is_transient: Callable[[T], bool], most: int = 1000) -> None:
+    def __init__(
+        self, is_droppable: Callable[[T], bool], is_transient: Callable[[T], bool], max_waiting: int = 1000
+    ) -> None:
         self._is_droppable = is_droppable
         self._is_transient = is_transient
-        self._most = most
+        self._max_waiting = max_waiting
         self._arrived = threading.Condition()
         self._empty()
 
@@ -53,7 +55,7 @@ class EventQueue(Generic[T]):
         self._events.append((self._count, event))
         self._count += 1
         self._waiting += 1
-        while self._waiting > self._most:
+        while self._waiting > self._max_waiting:
             self._stride *= 2
             self._thin_out()
 

@@ -124,12 +124,11 @@ def stored_array(path: Path) -> StoredArray:
     Raises DataError for a damaged file, and FileError if there is no such array.
     """
     arrays = read_array_headers(path)
-    known = [name for name in ("", "input", "x") if name in arrays] or (list(arrays) if len(arrays) == 1 else [])
-    if not known:
-        names = ", ".join(arrays)
-        problem = f"contains several arrays ({names})" if arrays else "contains no array"
+    names = [name for name in ("", "input", "x") if name in arrays] or (list(arrays) if len(arrays) == 1 else [])
+    if not names:
+        problem = f"contains several arrays ({', '.join(arrays)})" if arrays else "contains no array"
         raise FileError(str(path), "", problem, "Name the array of samples `input` or `x`.")
-    return arrays[known[0]]
+    return arrays[names[0]]
 
 
 def _read_matching(path: Path, inputs: StoredArray, like: Samples) -> NDArray[Any]:
@@ -139,20 +138,23 @@ def _read_matching(path: Path, inputs: StoredArray, like: Samples) -> NDArray[An
         raise FileError(str(path), "", problem, "Pass an array of shape N×…, with one sample per row.")
     first: Tensor = first_samples(like, 1).batch(np.array([0]))[0]
     if inputs.shape[1:] != tuple(first.shape[1:]):
-        mine, theirs = format_shape(inputs.shape[1:]), format_shape(first.shape[1:])
+        shape, expected = format_shape(inputs.shape[1:]), format_shape(first.shape[1:])
         raise FileError(
-            str(path), "", f"contains samples of shape {mine}, but the network was trained on {theirs}", "Reshape them."
+            str(path),
+            "",
+            f"contains samples of shape {shape}, but the network was trained on {expected}",
+            "Reshape them.",
         )
-    wanted = first.numpy().dtype
-    if not np.can_cast(inputs.dtype, wanted, "same_kind"):
-        problem = f"has dtype {inputs.dtype}, but the data source provides {wanted}"
-        raise FileError(str(path), "", problem, f"Save the array as {wanted}.")
-    return inputs.read().astype(wanted, copy=False)
+    dtype = first.numpy().dtype
+    if not np.can_cast(inputs.dtype, dtype, "same_kind"):
+        problem = f"has dtype {inputs.dtype}, but the data source provides {dtype}"
+        raise FileError(str(path), "", problem, f"Save the array as {dtype}.")
+    return inputs.read().astype(dtype, copy=False)
 
 
 def _role(catalogue: Catalogue, key: str) -> Role:
-    known = catalogue.get(key)
-    return Role.UNKNOWN if known is None else known.role
+    node_type = catalogue.get(key)
+    return Role.UNKNOWN if node_type is None else node_type.role
 
 
 __all__ = [

@@ -55,18 +55,18 @@ class RegionMap:
     breaks: tuple[RegionBreak, ...] = ()
 
 
-def on_canvas(found: Explanation, nodes: Iterable[str], wires: Iterable[Wire]) -> RegionMap:
+def map_to_canvas(found: Explanation, nodes: Iterable[str], wires: Iterable[Wire]) -> RegionMap:
     """Maps an explanation to the nodes and wires of a canvas. Parts without a node are left out."""
     names = frozenset(nodes)
-    homes = _homes(found.segments, names)
+    segment_of = _segment_of_node(found.segments, names)
     regions = tuple(
-        Region(one.number, members, len(_generated(one)), _groups(one, members))
+        Region(one.number, members, len(_generated(one)), _kernel_nodes(one, members))
         for one in found.segments
-        if (members := frozenset(name for name, number in homes.items() if number == one.number))
+        if (members := frozenset(name for name, number in segment_of.items() if number == one.number))
     )
-    crossing = _crossing(wires, homes)
+    crossing = _wires_between_regions(wires, segment_of)
     ends = [one.number for one in found.segments if one.ended_by is not None]
-    breaks = tuple(_region_break(found, index, names, homes, crossing, ends) for index in range(len(found.breaks)))
+    breaks = tuple(_region_break(found, index, names, segment_of, crossing, ends) for index in range(len(found.breaks)))
     return RegionMap(regions, breaks)
 
 
@@ -84,7 +84,7 @@ def nodes_of_segment(segment: SegmentInfo) -> tuple[str, ...]:
     return tuple(dict.fromkeys(name for one in segment.operations for name in nodes_of(one.line)))
 
 
-def _homes(segments: Iterable[SegmentInfo], names: frozenset[str]) -> dict[str, int]:
+def _segment_of_node(segments: Iterable[SegmentInfo], names: frozenset[str]) -> dict[str, int]:
     """Node → number of the segment in which its forward ops start, or its other ops if it has no forward ops."""
     forward: dict[str, int] = {}
     other: dict[str, int] = {}
@@ -99,29 +99,29 @@ def _generated(segment: SegmentInfo) -> list[KernelInfo]:
     return [kernel for kernel in segment.kernels if kernel.kind == "kernel"]
 
 
-def _groups(segment: SegmentInfo, members: frozenset[str]) -> tuple[KernelNodes, ...]:
+def _kernel_nodes(segment: SegmentInfo, members: frozenset[str]) -> tuple[KernelNodes, ...]:
     """Kernels with their nodes. Nodes prefer kernels whose results are not scalars."""
-    taken: set[str] = set()
+    assigned: set[str] = set()
     groups: list[KernelNodes] = []
     numbered = list(enumerate(_generated(segment), start=1))
-    backward = _with_gradients(segment)
-    turn = _turn(segment, backward)
+    backward = _nodes_with_gradients(segment)
+    last_forward = _last_forward_kernel(segment, backward)
     for number, kernel in sorted(numbered, key=lambda one: (_is_scalar(one[1]), one[0])):
-        own = frozenset(nodes_of_kernel(kernel)) & members - taken
-        if turn is not None and number > turn:
-            own -= backward  # this kernel computes their gradients
-        taken |= own
-        if own:
-            groups.append(KernelNodes(segment.number, number, kernel.ops, own))
+        nodes = frozenset(nodes_of_kernel(kernel)) & members - assigned
+        if last_forward is not None and number > last_forward:
+            nodes -= backward  # this kernel computes their gradients
+        assigned |= nodes
+        if nodes:
+            groups.append(KernelNodes(segment.number, number, kernel.ops, nodes))
     return tuple(sorted(groups, key=lambda group: group.number))
 
 
-def _with_gradients(segment: SegmentInfo) -> frozenset[str]:
+def _nodes_with_gradients(segment: SegmentInfo) -> frozenset[str]:
     """Nodes with ops of the backward pass in a segment."""
     return frozenset(name for one in segment.operations if one.backward for name in nodes_of(one.line))
 
 
-def _turn(segment: SegmentInfo, backward: frozenset[str]) -> int | None:
+def _last_forward_kernel(segment: SegmentInfo, backward: frozenset[str]) -> int | None:
     """The number of the kernel in which the forward pass ends; None if there is none."""
     forward = [name for one in segment.operations if not one.backward for name in nodes_of(one.line)]
     last = next((name for name in reversed(forward) if name in backward), None)
@@ -133,30 +133,30 @@ def _is_scalar(kernel: KernelInfo) -> bool:
     return all(text.startswith("scalar ") for text in kernel.makes)
 
 
-def _crossing(wires: Iterable[Wire], homes: Mapping[str, int]) -> dict[Wire, tuple[int, int]]:
+def _wires_between_regions(wires: Iterable[Wire], segment_of: Mapping[str, int]) -> dict[Wire, tuple[int, int]]:
     """Wires between regions, with the segments at both ends, the earlier one first.
 
     Nodes without a region, such as those with code in a file of the user, count as part of the wire.
     """
-    known = tuple(wires)
-    before = _spread(homes, [(wire.source.node, wire.target.node) for wire in known], max)
-    after = _spread(homes, [(wire.target.node, wire.source.node) for wire in known], min)
-    ends = ((wire, before.get(wire.source.node), after.get(wire.target.node)) for wire in known)
+    all_wires = tuple(wires)
+    before = _propagate(segment_of, [(wire.source.node, wire.target.node) for wire in all_wires], max)
+    after = _propagate(segment_of, [(wire.target.node, wire.source.node) for wire in all_wires], min)
+    ends = ((wire, before.get(wire.source.node), after.get(wire.target.node)) for wire in all_wires)
     return {wire: (a, b) if a < b else (b, a) for wire, a, b in ends if a is not None and b is not None and a != b}
 
 
-def _spread(
-    homes: Mapping[str, int], links: Sequence[tuple[str, str]], choose: Callable[[int, int], int]
+def _propagate(
+    segment_of: Mapping[str, int], links: Sequence[tuple[str, str]], choose: Callable[[int, int], int]
 ) -> dict[str, int]:
     """Propagates segment numbers along links to nodes without a segment."""
-    found = dict(homes)
+    found = dict(segment_of)
     for _ in range(len(links)):
         changed = False
         for source, target in links:
-            if source in found and target not in homes:
-                wanted = choose(found.get(target, found[source]), found[source])
-                changed |= found.get(target) != wanted
-                found[target] = wanted
+            if source in found and target not in segment_of:
+                number = choose(found.get(target, found[source]), found[source])
+                changed |= found.get(target) != number
+                found[target] = number
         if not changed:
             break
     return found
@@ -166,27 +166,29 @@ def _region_break(
     found: Explanation,
     index: int,
     names: frozenset[str],
-    homes: Mapping[str, int],
+    segment_of: Mapping[str, int],
     crossing: Mapping[Wire, tuple[int, int]],
     ends: list[int],
 ) -> RegionBreak:
-    one = found.breaks[index]
-    node = next((name for name in nodes_of(one.line) if name in names), None)
-    alike = [number for number in ends if _ended_by(found.segments[number - 1], one, found.breaks)]
-    parted = frozenset(wire for wire, (a, b) in crossing.items() if any(a <= number < b for number in alike))
-    return RegionBreak(index, REASONS[one.reason].title, node, parted, one.count, one.seconds)
+    graph_break = found.breaks[index]
+    node = next((name for name in nodes_of(graph_break.line) if name in names), None)
+    segments = [number for number in ends if _ended_by(found.segments[number - 1], graph_break, found.breaks)]
+    separated = frozenset(wire for wire, (a, b) in crossing.items() if any(a <= number < b for number in segments))
+    return RegionBreak(
+        index, REASONS[graph_break.reason].title, node, separated, graph_break.count, graph_break.seconds
+    )
 
 
-def _ended_by(segment: SegmentInfo, one: GraphBreak, breaks: tuple[GraphBreak, ...]) -> bool:
+def _ended_by(segment: SegmentInfo, graph_break: GraphBreak, breaks: tuple[GraphBreak, ...]) -> bool:
     """Whether a break ended a segment. Among breaks of one reason, the location of the last op decides."""
-    if segment.ended_by != one.reason:
+    if segment.ended_by != graph_break.reason:
         return False
-    rivals = [other for other in breaks if other.reason == one.reason]
-    if len(rivals) == 1:
+    same_reason = [other for other in breaks if other.reason == graph_break.reason]
+    if len(same_reason) == 1:
         return True
     last = nodes_of(segment.operations[-1].line) if segment.operations else ()
-    owners = [other for other in rivals if set(nodes_of(other.line)) & set(last)]
-    return one in owners if owners else one is rivals[0]
+    at_last_op = [other for other in same_reason if set(nodes_of(other.line)) & set(last)]
+    return graph_break in at_last_op if at_last_op else graph_break is same_reason[0]
 
 
 __all__ = [
@@ -197,5 +199,5 @@ __all__ = [
     "nodes_of",
     "nodes_of_kernel",
     "nodes_of_segment",
-    "on_canvas",
+    "map_to_canvas",
 ]

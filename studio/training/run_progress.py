@@ -19,7 +19,7 @@ class RunProgress:
     """Batches per epoch; for streams known after the first epoch."""
     steps: int | None = None
     """Batches of the whole run, if known."""
-    ends: int | None = None
+    requested_steps: int | None = None
     """Requested number of steps, if any."""
     epoch: int = 0
     batch: int = 0
@@ -32,9 +32,9 @@ class RunProgress:
     """Metrics of the last validation."""
     samples_per_second: float = 0.0
     learning_rate: float | None = None
-    waiting: float | None = None
+    waiting_fraction: float | None = None
     """Fraction of the step time spent waiting for data."""
-    pace: float | None = None
+    seconds_per_batch: float | None = None
     """Seconds per batch; after the first epoch including validation time."""
 
     @property
@@ -45,16 +45,16 @@ class RunProgress:
     @property
     def seconds_left(self) -> float | None:
         """Estimated time left; None without enough steps for an estimate."""
-        if self.pace is None or self.steps is None or self.step < 5:
+        if self.seconds_per_batch is None or self.steps is None or self.step < 5:
             return None
-        return self.pace * max(self.steps - self.step, 0)
+        return self.seconds_per_batch * max(self.steps - self.step, 0)
 
     def after(self, event: fit.TrainingEvent) -> RunProgress:
         """The progress after `event`."""
         match event:
             case fit.Started():
                 steps = total_steps(event.epochs, event.batches, event.steps)
-                return RunProgress(epochs=event.epochs, batches=event.batches, steps=steps, ends=event.steps)
+                return RunProgress(epochs=event.epochs, batches=event.batches, steps=steps, requested_steps=event.steps)
             case fit.Step():
                 return replace(
                     self,
@@ -63,20 +63,22 @@ class RunProgress:
                     step=event.step,
                     loss=event.loss,
                     metrics=event.metrics,
-                    pace=_moving_average(self.pace, event.seconds),
+                    seconds_per_batch=_moving_average(self.seconds_per_batch, event.seconds),
                     samples_per_second=event.samples_per_second,
                     learning_rate=event.learning_rate,
-                    waiting=_moving_average(self.waiting, event.waiting / event.seconds if event.seconds > 0 else 0.0),
+                    waiting_fraction=_moving_average(
+                        self.waiting_fraction, event.waiting / event.seconds if event.seconds > 0 else 0.0
+                    ),
                 )
             case fit.Epoch():
                 batches = self.batches if event.batches is None else event.batches
                 return replace(
                     self,
                     batches=batches,
-                    steps=total_steps(self.epochs, batches, self.ends),
+                    steps=total_steps(self.epochs, batches, self.requested_steps),
                     val_loss=event.val_loss,
                     val_metrics=event.val_metrics,
-                    pace=event.seconds / max(self.batch, 1),
+                    seconds_per_batch=event.seconds / max(self.batch, 1),
                     samples_per_second=event.samples_per_second,
                 )
             case _:
@@ -91,5 +93,5 @@ def _moving_average(mean: float | None, value: float) -> float:
 def total_steps(epochs: int | None, batches: int | None, steps: int | None) -> int | None:
     """Total batches of a run, limited by epochs, by steps or by both; None if unknown."""
     by_epochs = None if epochs is None or batches is None else epochs * batches
-    known = [count for count in (by_epochs, steps) if count is not None]
-    return min(known) if known else None
+    limits = [count for count in (by_epochs, steps) if count is not None]
+    return min(limits) if limits else None

@@ -31,7 +31,7 @@ def resolve_device(device: Device) -> str:
 
 def resolve_settings(
     training: TrainingSettings,
-    known: Mapping[str, Any],
+    resumed: Mapping[str, Any],
     *,
     epochs: int | None,
     steps: int | None,
@@ -41,20 +41,20 @@ def resolve_settings(
 ) -> RunSettings:
     """Choose each setting: the argument, else the resumed run's value in `known`, else the document's."""
     if epochs is None and steps is None:
-        usual = training.epochs if training.steps is None else None
-        epochs, steps = known.get("epochs", usual), known.get("steps", training.steps)
+        default_epochs = training.epochs if training.steps is None else None
+        epochs, steps = resumed.get("epochs", default_epochs), resumed.get("steps", training.steps)
     return RunSettings(
         epochs=epochs,
         steps=steps,
         device=resolve_device(device or training.device),
-        seed=known.get("seed", training.seed) if seed is None else seed,
-        compile=known.get("compile", training.compile) if compile is None else compile,
+        seed=resumed.get("seed", training.seed) if seed is None else seed,
+        compile=resumed.get("compile", training.compile) if compile is None else compile,
     )
 
 
-def with_run_length(document: Document, settings: RunSettings, known: Mapping[str, Any]) -> Document:
+def with_run_length(document: Document, settings: RunSettings, resumed: Mapping[str, Any]) -> Document:
     """The document with the run's number of epochs or steps, from which schedules take their length."""
-    epochs = known.get("epochs") if settings.epochs is None else settings.epochs
+    epochs = resumed.get("epochs") if settings.epochs is None else settings.epochs
     if epochs is not None:
         return edits.set_training(document, epochs=max(epochs, 1), steps=None)
     # Without `steps` in the document, schedules span its epochs, and a run of N steps is the start of them.

@@ -7,7 +7,7 @@ from typing import Literal, TypeAlias
 
 from engine import fit
 from studio.lowering.problems.problem import Problem
-from studio.training.autograd import Snapshot
+from studio.training.autograd_snapshot import AutogradSnapshot
 
 State: TypeAlias = Literal["idle", "running", "paused", "done", "stopped", "failed"]
 
@@ -50,9 +50,9 @@ class Warned:
 
 @dataclass(frozen=True, slots=True)
 class AutogradCaptured:
-    """The autograd graph requested by `Session.look`."""
+    """The autograd graph requested by `TrainingSession.capture_autograd`."""
 
-    snapshot: Snapshot
+    snapshot: AutogradSnapshot
 
 
 SessionEvent: TypeAlias = fit.TrainingEvent | StateChanged | Failed | Warned | AutogradCaptured

@@ -27,11 +27,11 @@ def capture_warnings(handler: WarningHandler) -> Iterator[None]:
 
     Warnings are global: with several concurrent runs, each handler receives the warnings of all.
     """
-    known: set[str] = set()
+    handled: set[str] = set()
 
     def handle_once(text: str) -> None:
-        if text not in known:
-            known.add(text)
+        if text not in handled:
+            handled.add(text)
             handler(text)
 
     with _LOCK:
@@ -51,11 +51,11 @@ def capture_warnings(handler: WarningHandler) -> Iterator[None]:
 
 
 def _show(message: Warning | str, category: type[Warning], *where: Any, **more: Any) -> None:
-    hearers = tuple(_HANDLERS)
-    if not hearers or not issubclass(category, UserWarning):
+    handlers = tuple(_HANDLERS)
+    if not handlers or not issubclass(category, UserWarning):
         _PREVIOUS[0](message, category, *where, **more)
-    for tell in hearers if issubclass(category, UserWarning) else ():
-        tell(translate_error(message) if isinstance(message, Warning) else message)
+    for handler in handlers if issubclass(category, UserWarning) else ():
+        handler(translate_error(message) if isinstance(message, Warning) else message)
 
 
 __all__ = ["capture_warnings"]

@@ -37,7 +37,7 @@ from studio.document.model import Document, TrainingSettings
 from studio.lowering import check
 from studio.lowering.program import lower
 from studio.nodes.catalogue import catalogue
-from studio.training import Session
+from studio.training import TrainingSession
 from studio.training.runs import run_resuming
 from studio.training.runs.run_comparison import compare_runs
 from studio.training.runs.run_export import export_snapshot
@@ -100,7 +100,7 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Place:
     project.write_bytes(PROJECT)
     document = project_files.load(project)
     run = project.with_suffix(".runs") / "2026-01-01_00-00-00-1"
-    session = Session(document, catalogue(), base=project.parent, out=run, steps=2)
+    session = TrainingSession(document, catalogue(), base=project.parent, out=run, steps=2)
     session.start()
     assert session.join(600) and session.state == "done", session.events()
     for path in sorted((run / "checkpoints").iterdir())[:-1]:
@@ -242,14 +242,14 @@ def test_metrics(place: Place, capsys: pytest.CaptureFixture[str]) -> None:
         return code_of(read_all)
 
     def read_all() -> None:
-        fresh = type(run)(run.number, run.folder, run.about)
+        fresh = type(run)(run.number, run.folder, run.metadata)
         follower, is_all = MetricsFollower(place.run), False
         while not is_all:
             news = follower.read()
-            fresh.catch_up(news)
-            is_all = news.is_all
+            fresh.apply_update(news)
+            is_all = news.is_complete
         export_snapshot(fresh)
-        str((fresh.trouble, fresh.progress.fraction, fresh.progress.seconds_left, fresh.step))
+        str((fresh.read_error, fresh.progress.fraction, fresh.progress.seconds_left, fresh.step))
 
     try:
         assert attempt(case, capsys) == ({0} if COUNT >= 100 else {0, 2})

@@ -74,17 +74,17 @@ def test_long_curves_are_smoothed_in_another_thread(
 ) -> None:
     monkeypatch.setattr(curves_item, "_MAX_SYNC_VALUES", 10_000)
     made = run(1, 50_000)
-    column = made._tracks["steps"].columns["loss"]
+    column = made._tables["steps"].columns["loss"]
     plot.show_runs([made], PlotOptions(smoothing=0.5))
     without = plot.grab().toImage()
-    assert plot.curves.is_smoothing and column.course is None
+    assert plot.curves.is_smoothing and column.smoothed is None
     wait_until_settled(qtbot, plot)
-    assert column.unsmoothed(0.5) < 64 and plot.grab().toImage() != without
+    assert column.count_unsmoothed(0.5) < 64 and plot.grab().toImage() != without
     before = plot.grab().toImage()
     plot.show_runs([made], PlotOptions(smoothing=0.98))
     assert plot.grab().toImage() == before  # what there was stays until the other is known
     wait_until_settled(qtbot, plot)
-    assert column.unsmoothed(0.98) < 64 and plot.grab().toImage() != before
+    assert column.count_unsmoothed(0.98) < 64 and plot.grab().toImage() != before
 
 
 def test_last_smoothing_value_of_a_drag_is_shown(
@@ -96,7 +96,7 @@ def test_last_smoothing_value_of_a_drag_is_shown(
         plot.show_runs(runs, PlotOptions(smoothing=share))
         plot.grab()
     qtbot.waitUntil(lambda: plot.grab() and not plot.curves.is_smoothing)
-    assert all(made._tracks["steps"].columns["loss"].unsmoothed(0.8) < 64 for made in runs)
+    assert all(made._tables["steps"].columns["loss"].count_unsmoothed(0.8) < 64 for made in runs)
 
 
 def test_outdated_smoothing_of_a_cut_run_is_discarded(
@@ -107,13 +107,13 @@ def test_outdated_smoothing_of_a_cut_run_is_discarded(
     plot.show_runs([made], PlotOptions(smoothing=0.5))
     plot.grab()
     assert plot.curves.is_smoothing
-    made._tracks["steps"].cut(100)
+    made._tables["steps"].cut(100)
     add(made, 100, 40_000)
     plot.show_runs([made], PlotOptions(smoothing=0.5))
     qtbot.waitUntil(lambda: plot.grab() and not plot.curves.is_smoothing)
-    column = made._tracks["steps"].columns["loss"]
-    assert column.course is not None and len(column.course) <= len(column)
-    band = column.band(np.arange(40_100.0), 0, 40_100, 50, share=0.5)
+    column = made._tables["steps"].columns["loss"]
+    assert column.smoothed is not None and len(column.smoothed) <= len(column)
+    band = column.band(np.arange(40_100.0), 0, 40_100, 50, decay=0.5)
     assert band.high.max() == column.smooth(0.5).extremes.level(0)[1].max()
 
 

@@ -24,7 +24,7 @@ TrialValues: TypeAlias = dict[str, str]
 _EXAMPLE = "--param adam.lr=0.001,0.01 or --param adam.lr=1e-4..1e-1:log"
 _NUMBER = r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?"
 _RANGE = re.compile(rf"({_NUMBER})\.\.({_NUMBER})(:log)?")
-_DRAWS = 100
+_MAX_DRAWS_PER_TRIAL = 100
 """Attempts per trial to draw a combination that is not in use."""
 
 
@@ -47,18 +47,18 @@ class Interval:
     low: float
     high: float
     logarithmic: bool
-    whole: bool
+    is_integer: bool
 
     def at(self, fraction: float) -> str:
         """The number at a fraction (0 to 1) of the range, rounded to four digits."""
-        low, high = (self.low, self.high + 1) if self.whole else (self.low, self.high)
+        low, high = (self.low, self.high + 1) if self.is_integer else (self.low, self.high)
         if self.logarithmic:
-            found = math.exp(math.log(low) + fraction * (math.log(high) - math.log(low)))
+            value = math.exp(math.log(low) + fraction * (math.log(high) - math.log(low)))
         else:
-            found = low + fraction * (high - low)
-        if self.whole:
-            return str(min(math.floor(found), int(self.high)))
-        return f"{min(max(float(f'{found:.4g}'), self.low), self.high):g}"
+            value = low + fraction * (high - low)
+        if self.is_integer:
+            return str(min(math.floor(value), int(self.high)))
+        return f"{min(max(float(f'{value:.4g}'), self.low), self.high):g}"
 
 
 SearchSpace: TypeAlias = list[Choices | Interval]
@@ -95,10 +95,10 @@ def all_combinations(space: SearchSpace) -> list[TrialValues]:
 
 def random_combinations(space: SearchSpace, trials: int, seed: int) -> list[TrialValues]:
     """N different random combinations, or all if there are fewer. The first ones do not depend on N."""
-    if all(isinstance(one, Choices) for one in space) and len(every := all_combinations(space)) <= trials:
-        return every
+    if all(isinstance(one, Choices) for one in space) and len(combinations := all_combinations(space)) <= trials:
+        return combinations
     found: dict[tuple[str, ...], TrialValues] = {}
-    for number in range(_DRAWS * trials):
+    for number in range(_MAX_DRAWS_PER_TRIAL * trials):
         values = {one.key: one.at(_random_fraction(seed, number, one.key)) for one in space}
         found.setdefault(tuple(values.values()), values)
         if len(found) == trials:
@@ -143,15 +143,15 @@ def _interval(
         )
     if logarithmic and low <= 0:
         raise InputError(f"{label}: a logarithmic range must start above 0, not at {low:g}.")
-    return Interval(key, low, high, logarithmic, whole=kind is int)
+    return Interval(key, low, high, logarithmic, is_integer=kind is int)
 
 
 def _number_kind(document: Document, catalogue: Catalogue, key: str) -> type | None:
     """int or float for keys that take numbers, else None."""
     name, _, setting = key.partition(".")
     if name == "training" and name not in document.nodes:
-        found = TRAINING_SETTINGS.get(setting)
-        declared = None if found is None else found.parameter
+        setting_declared = TRAINING_SETTINGS.get(setting)
+        declared = None if setting_declared is None else setting_declared.parameter
     else:
         declared = parameter_at(document, catalogue, key)
     kinds = {"int": int, "ints": int, "float": float, "floats": float}
@@ -161,11 +161,11 @@ def _number_kind(document: Document, catalogue: Catalogue, key: str) -> type | N
 def _split(values: str) -> Iterator[str]:
     """Split at commas outside brackets."""
     depth, start = 0, 0
-    for key, sign in enumerate(values):
-        depth += (sign in "([") - (sign in ")]")
-        if sign == "," and not depth:
-            yield values[start:key].strip()
-            start = key + 1
+    for index, character in enumerate(values):
+        depth += (character in "([") - (character in ")]")
+        if character == "," and not depth:
+            yield values[start:index].strip()
+            start = index + 1
     yield values[start:].strip()
 
 

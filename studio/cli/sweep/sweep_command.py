@@ -17,8 +17,8 @@ from studio.cli.shared_options import Assignments, DeviceName, File, Json, proje
 from studio.cli.sweep import sweep_file as plans
 from studio.cli.sweep.search_space import all_combinations, parse_search_space, random_combinations
 from studio.cli.sweep.sweep_file import SweepPlan, read_result, trial_folder
+from studio.cli.sweep.trial_pool import TrialPool
 from studio.cli.sweep.trial_table import TrialRow, TrialTable
-from studio.cli.sweep.worker_pool import WorkerPool
 from studio.cli.training_options import parse_device
 from studio.document.model import Document
 from studio.nodes.catalogue import catalogue
@@ -112,10 +112,10 @@ class _SweepRunner:
         self._rows = {
             number: self._make_row(number, values, plan) for number, values in enumerate(plan.trials, start=1)
         }
-        left = [row.number for row in self._rows.values() if row.state != "done"]
-        jobs = min(jobs or _default_jobs(plan, document), max(len(left), 1))
-        self._pool = WorkerPool(
-            {number: (str(path), str(number), str(project_folder(file)), file.stem) for number in left},
+        unfinished = [row.number for row in self._rows.values() if row.state != "done"]
+        jobs = min(jobs or _default_jobs(plan, document), max(len(unfinished), 1))
+        self._pool = TrialPool(
+            {number: (str(path), str(number), str(project_folder(file)), file.stem) for number in unfinished},
             jobs,
             max(_available_cores() // jobs, 1),
         )
@@ -123,10 +123,10 @@ class _SweepRunner:
             self._rows, self._metric, higher_is_better=_is_higher_better(document, self._metric), quiet=quiet
         )
         self._print_record(
-            {"event": "sweep", "file": str(path), "trials": len(plan.trials), "left": len(left), "jobs": jobs}
+            {"event": "sweep", "file": str(path), "trials": len(plan.trials), "left": len(unfinished), "jobs": jobs}
         )
         trials = "1 trial" if len(plan.trials) == 1 else f"{len(plan.trials)} trials"
-        self._table.print_message(f"{trials}, {len(left)} to train, {jobs} in parallel. Sweep file: {path}")
+        self._table.print_message(f"{trials}, {len(unfinished)} to train, {jobs} in parallel. Sweep file: {path}")
 
     def run(self) -> int:
         """Run all trials. Returns the exit code.
@@ -210,8 +210,8 @@ class _SweepRunner:
 
     def _trial_record(self, row: TrialRow) -> dict[str, Any]:
         folder = trial_folder(self._path, row.number)
-        known = {"trial": row.number, "state": row.state, "values": row.values, "figures": row.metrics}
-        return {**known, "folder": str(folder), **({"message": row.message} if row.message else {})}
+        record = {"trial": row.number, "state": row.state, "values": row.values, "figures": row.metrics}
+        return {**record, "folder": str(folder), **({"message": row.message} if row.message else {})}
 
     def _print_record(self, content: dict[str, Any]) -> None:
         if self._as_json:
@@ -225,8 +225,8 @@ def _is_metric(name: str) -> bool:
 def _is_higher_better(document: Document, metric: str) -> bool:
     """Whether higher values of a metric are better."""
     node = document.nodes.get(metric.partition("_")[2])
-    known = None if node is None else catalogue().get(node.type)
-    return bool(getattr(None if known is None else known.target, "higher_is_better", False))
+    node_type = None if node is None else catalogue().get(node.type)
+    return bool(getattr(None if node_type is None else node_type.target, "higher_is_better", False))
 
 
 def _default_jobs(plan: SweepPlan, document: Document) -> int:

@@ -67,8 +67,8 @@ class TrialResult(NamedTuple):
 
     def is_unfinished(self, plan: SweepPlan) -> bool:
         """Whether training is left: the trial is not done, or the plan's length has changed."""
-        asked = plan.epochs, plan.steps
-        return self.state != "done" or (asked != (None, None) and asked != (self.epochs, self.steps))
+        requested = plan.epochs, plan.steps
+        return self.state != "done" or (requested != (None, None) and requested != (self.epochs, self.steps))
 
 
 def make_plan(document: Document, params: list[str], trials: list[dict[str, str]], **settings: Any) -> SweepPlan:
@@ -106,21 +106,21 @@ def extend_plan(path: Path, plan: SweepPlan, epochs: int | None, steps: int | No
                 f"{path} varies training.{setting}, so its trials cannot share a length. To extend one trial, use "
                 "`gradwire run FILE --resume RUN` with the trial's folder name and --epochs or --steps."
             )
-    found = (read_result(trial_folder(path, number)) for number in range(1, len(plan.trials) + 1))
-    done = [one for one in found if one.state == "done"]
-    for name, asked in (("epochs", epochs), ("steps", steps)):
-        longest = max((getattr(one, name) or 0 for one in done), default=0)
-        if asked is not None and asked < longest:
+    results = (read_result(trial_folder(path, number)) for number in range(1, len(plan.trials) + 1))
+    done = [result for result in results if result.state == "done"]
+    for name, requested in (("epochs", epochs), ("steps", steps)):
+        longest = max((getattr(result, name) or 0 for result in done), default=0)
+        if requested is not None and requested < longest:
             raise InputError(
-                f"--{name} {asked}: trials of {path} have already trained for {longest} {name}. "
+                f"--{name} {requested}: trials of {path} have already trained for {longest} {name}. "
                 f"Choose a total above {longest}."
             )
-    longer = msgspec.structs.replace(plan, epochs=epochs, steps=steps)
+    extended = msgspec.structs.replace(plan, epochs=epochs, steps=steps)
     try:
-        atomic_file.write(path, _text(longer).encode())
+        atomic_file.write(path, _text(extended).encode())
     except OSError as error:
         raise FileError.from_os_error(path, "cannot be written", error) from None
-    return longer
+    return extended
 
 
 def read_plan(path: Path) -> SweepPlan:

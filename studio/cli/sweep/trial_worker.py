@@ -21,7 +21,7 @@ from studio.cli.sweep.search_space import format_values
 from studio.cli.sweep.sweep_file import read_plan, trial_folder
 from studio.document.document_errors import DocumentError
 from studio.nodes.catalogue import catalogue
-from studio.training import Session
+from studio.training import TrainingSession
 from studio.training.runs.event_json import event_to_json
 from studio.training.runs.run_record import RUN_FILE
 from studio.training.runs.run_resuming import load_run
@@ -61,11 +61,11 @@ def run_trial(path: str, number: str, base: str, name: str) -> None:
     _send({"event": "ended", "state": state})
 
 
-def _make_session(path: Path, number: int, base: Path, name: str) -> Session:
+def _make_session(path: Path, number: int, base: Path, name: str) -> TrainingSession:
     plan, folder = read_plan(path), trial_folder(path, number)
     if (folder / RUN_FILE).exists():
         resumed = load_run(folder)
-        return Session(
+        return TrainingSession(
             resumed.document,
             catalogue(),
             base=base,
@@ -74,7 +74,7 @@ def _make_session(path: Path, number: int, base: Path, name: str) -> Session:
             epochs=plan.epochs,
             steps=plan.steps,
         )
-    return Session(
+    return TrainingSession(
         plan.document_of(number),
         catalogue(),
         base=base,
@@ -93,7 +93,7 @@ def _send(content: Mapping[str, Any]) -> None:
         print_json(content)
 
 
-def _stop_at_end_of_input(session: Session) -> None:
+def _stop_at_end_of_input(session: TrainingSession) -> None:
     # sys.stdin would hold its lock at interpreter exit.
     while os.read(sys.stdin.fileno(), 1):
         pass

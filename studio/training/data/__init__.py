@@ -1,1 +1,1 @@
-"""What data are like: samples before and after a node, statistics, findings, arguments learned from them."""
+"""Data of a project: sample previews, statistics, findings, and transform arguments fitted to data."""

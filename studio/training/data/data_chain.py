@@ -20,14 +20,14 @@ from studio.nodes.types import NodeType, PortType, Role
 
 DATA_ROLES = frozenset({Role.SOURCE, Role.TRANSFORM, Role.DIVISION, Role.LOADER})
 
-_KEPT = 32
-"""Opened links that are remembered."""
-_SOURCES = 2
-"""Sources that are remembered."""
+_MAX_OPENED_LINKS = 32
+"""Maximum number of cached opened links."""
+_MAX_SOURCES = 2
+"""Maximum number of cached sources."""
 
 
 class DataProblem(Exception):  # noqa: N818 - shown to users, like a Problem
-    """A node has no data to show. `node` is the one to fix."""
+    """The samples at a node cannot be read. `node` is the node to fix."""
 
     def __init__(self, node: str, message: str) -> None:
         self.node = node
@@ -96,32 +96,32 @@ class ChainOpener:
         """The samples after each node of a chain; for a loader, the samples that it batches.
 
         Raises:
-            DataProblem: a source cannot be read, or a transform does not take what it gets.
+            DataProblem: a source cannot be read, or a transform does not accept its input.
         """
-        self._forget(chain[0])
+        self._evict(chain[0])
         splits: list[Splits] = []
-        for place, link in enumerate(chain):
-            key = chain[: place + 1]
+        for index, link in enumerate(chain):
+            key = chain[: index + 1]
             found = self._opened.get(key)
             if found is None:
                 found = self._opened[key] = _open_link(link, splits[-1] if splits else None)
-                if place == 0:
+                if index == 0:
                     self._stamps[link] = file_stamps(list(found.files))
             self._opened.move_to_end(key)
             splits.append(found)
         return tuple(splits)
 
-    def _forget(self, source: ChainLink) -> None:
-        """Drop data of sources older than the last two, which hold memory and files, and of changed files."""
-        known = self._stamps.get(source, ())
-        if known and file_stamps([path for path, _ in known]) != known:
+    def _evict(self, source: ChainLink) -> None:
+        """Drop cached data of changed files, and of all but the last two sources: they hold memory and open files."""
+        stamps = self._stamps.get(source, ())
+        if stamps and file_stamps([path for path, _ in stamps]) != stamps:
             del self._stamps[source]
         else:
             self._stamps[source] = self._stamps.pop(source, ())
-        for old in list(self._stamps)[:-_SOURCES]:
+        for old in list(self._stamps)[:-_MAX_SOURCES]:
             del self._stamps[old]
-        kept = {chain: splits for chain, splits in self._opened.items() if chain[0] in self._stamps}
-        self._opened = OrderedDict(list(kept.items())[-_KEPT:])
+        opened = {chain: splits for chain, splits in self._opened.items() if chain[0] in self._stamps}
+        self._opened = OrderedDict(list(opened.items())[-_MAX_OPENED_LINKS:])
 
 
 def upstream_data_node(name: str, graph: NodeGraph) -> str:

@@ -11,20 +11,20 @@ from studio.training.data.statistics_records import ChannelFigures, Finding, Par
 IMBALANCE = 10
 """Ratio of the largest to the smallest class above which a finding is reported."""
 
-MANY = 50
-"""Smallest number of classes that may be quantities."""
+MIN_SUSPICIOUS_CLASSES = 50
+"""Minimum number of classes above which whole-number targets may be quantities."""
 
-MOST_CLASSES = 0.5
-"""Classes for each training sample."""
+MAX_CLASSES_PER_SAMPLE = 0.5
+"""Maximum ratio of classes to training samples."""
 
-NARROW = 0.1
-"""The range of inputs that are too much alike for the usual learning rates."""
+MIN_INPUT_RANGE = 0.1
+"""Range of inputs below which usual learning rates are too low."""
 
-_NAMED = 4
-"""Names that a message lists."""
+_MAX_NAMES = 4
+"""Maximum number of names in a message."""
 
 _Case: TypeAlias = tuple[str, int, str]
-"""A part, how many numbers, and where."""
+"""Part, count and column of unusual numbers."""
 
 
 def find_data_problems(found: Statistics) -> Iterator[Finding]:
@@ -96,13 +96,13 @@ def _overlap(found: Statistics) -> Iterator[Finding]:
         return
     training, validation = found.parts
     row, other = overlap.examples[0]
-    whole = training.looked_at == training.samples and validation.looked_at == validation.samples
-    some = "" if whole else "At least "
-    kinds = f" ({_inputs(overlap.inputs)})" if overlap.count > overlap.inputs else ""
+    is_complete = training.looked_at == training.samples and validation.looked_at == validation.samples
+    prefix = "" if is_complete else "At least "
+    distinct = f" ({_inputs(overlap.inputs)})" if overlap.count > overlap.inputs else ""
     message = (
-        f"{some}{overlap.count:,} of {validation.looked_at:,} validation samples {_have(overlap.count)} the same input "
-        f"as a training sample{kinds}, for example validation {other} and training {row}, so validation results are "
-        "too good."
+        f"{prefix}{overlap.count:,} of {validation.looked_at:,} validation samples {_have(overlap.count)} the same "
+        f"input as a training sample{distinct}, for example validation {other} and training {row}, so validation "
+        "results are too good."
     )
     if overlap.contradictions:
         message += f" {overlap.contradictions:,} of them {_have(overlap.contradictions)} a different target there."
@@ -133,11 +133,16 @@ def _have(count: int) -> str:
 
 
 def _numbers_as_classes(found: Statistics) -> Iterator[Finding]:
-    """Quantities, such as prices, that are read as classes."""
+    """Quantities such as prices that are read as classes."""
     part = found.part("training")
-    if part is None or found.classes is None or found.classes < MANY or any(map(_is_word, found.class_names)):
+    if (
+        part is None
+        or found.classes is None
+        or found.classes < MIN_SUSPICIOUS_CLASSES
+        or any(map(_is_word, found.class_names))
+    ):
         return
-    if found.classes > part.samples * MOST_CLASSES:
+    if found.classes > part.samples * MAX_CLASSES_PER_SAMPLE:
         message = (
             f"Targets are whole numbers, read as {found.classes:,} classes for {part.samples:,} training "
             "samples. If they are quantities such as prices, set task of the source to numbers."
@@ -154,11 +159,12 @@ def _missing_classes(found: Statistics) -> Iterator[Finding]:
         empty = [name for name, count in zip(found.class_names, part.classes, strict=False) if not count]
         if not empty or len(empty) == len(part.classes):
             continue
-        which = f"Class {_listed(empty)} has" if len(empty) == 1 else f"Classes {_listed(empty)} have"
-        why = "so the network cannot learn" if part.part == "training" else "so validation does not cover"
+        subject = f"Class {_listed(empty)} has" if len(empty) == 1 else f"Classes {_listed(empty)} have"
+        consequence = "so the network cannot learn" if part.part == "training" else "so validation does not cover"
         them = "it" if len(empty) == 1 else "them"
         message = (
-            f"{which} no {part.part} samples, {why} {them}. Add samples, or add Hold-out split and turn on stratify."
+            f"{subject} no {part.part} samples, {consequence} {them}. Add samples, or add Hold-out split and turn on "
+            "stratify."
         )
         yield Finding("missing-class", "warning", message)
 
@@ -167,10 +173,10 @@ def _imbalance(found: Statistics) -> Iterator[Finding]:
     part = found.part("training")
     if part is None:
         return
-    there = [(count, name) for name, count in zip(found.class_names, part.classes, strict=False) if count]
-    if len(there) < 2:
+    counts = [(count, name) for name, count in zip(found.class_names, part.classes, strict=False) if count]
+    if len(counts) < 2:
         return
-    (least, rare), (most, common) = min(there), max(there)
+    (least, rare), (most, common) = min(counts), max(counts)
     if most >= IMBALANCE * least:
         message = (
             f"Class {common} has {most:,} training samples and class {rare} has {least:,}, {most // least} times "
@@ -186,20 +192,20 @@ def _constants(found: Statistics) -> Iterator[Finding]:
         return
     constant = [channel for channel in part.channels if channel.numbers and channel.low == channel.high]
     if constant and len(part.channels) > 1:
-        what = "is" if len(constant) == 1 else "are"
+        verb = "is" if len(constant) == 1 else "are"
         names = _listed([channel.name for channel in constant])
-        message = f"{names} {what} constant in the training data. Leave out constant columns."
+        message = f"{names} {verb} constant in the training data. Leave out constant columns."
         yield Finding("constant", "warning", message)
 
 
 def _narrow(found: Statistics) -> Iterator[Finding]:
-    """Inputs for a network that differ by next to nothing, such as digits of 0 to 16 that were divided by 255."""
+    """Inputs with a small range, for example digits from 0 to 16 divided by 255."""
     part = found.part("training")
     channels = [channel for channel in part.channels if channel.numbers] if part is not None else []
     if part is None or part.looked_at < 2 or not channels or not found.spec.dtype.is_floating_point:
         return
     low, high = min(channel.low for channel in channels), max(channel.high for channel in channels)
-    if 0 < high - low < NARROW:
+    if 0 < high - low < MIN_INPUT_RANGE:
         message = (
             f"All training inputs lie between {low:.3g} and {high:.3g}, so a network learns slowly. "
             "Use Normalize with Compute from data instead of To float."
@@ -218,8 +224,8 @@ def _counted(cases: list[_Case]) -> str:
 
 def _listed(names: Sequence[str | _Case]) -> str:
     found = list(dict.fromkeys(name if isinstance(name, str) else name[2] for name in names))
-    rest = len(found) - _NAMED
-    return ", ".join(found[:_NAMED]) + (f" and {rest} more" if rest > 0 else "")
+    rest = len(found) - _MAX_NAMES
+    return ", ".join(found[:_MAX_NAMES]) + (f" and {rest} more" if rest > 0 else "")
 
 
 __all__ = ["IMBALANCE", "find_data_problems"]

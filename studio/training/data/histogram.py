@@ -17,21 +17,21 @@ class Counts:
     """Counts in intervals of equal width."""
 
     low: float
-    """Where the first one begins."""
+    """Start of the first interval."""
     width: float
     counts: tuple[int, ...]
 
 
 class Histogram:
-    """At most 64 intervals. Their width is a power of two, and doubles when the range outgrows them.
+    """Histogram with at most 64 intervals. The width is a power of two and doubles when the range grows.
 
     Args:
-        whole: the numbers are whole, so that no interval is narrower than 1
+        is_integer: all values are whole numbers, so that no interval is narrower than 1
     """
 
-    def __init__(self, *, whole: bool) -> None:
-        self._width = 1.0 if whole else 0.0
-        self._whole = whole
+    def __init__(self, *, is_integer: bool) -> None:
+        self._width = 1.0 if is_integer else 0.0
+        self._is_integer = is_integer
         self._first = 0
         self._counts = np.zeros(0, np.int64)
 
@@ -40,17 +40,17 @@ class Histogram:
         if not values.size:
             return
         low, high = float(values.min()), float(values.max())
-        if not self._width or (not self._counts.size and not self._whole):
+        if not self._width or (not self._counts.size and not self._is_integer):
             self._width = 2.0 ** math.ceil(math.log2(max((high - low) / BINS, abs(high) * 1e-9, 1e-30)))
-        self._make_room(low, high)
-        places = np.floor(values / self._width).astype(np.int64) - self._first
-        self._counts += np.bincount(places, minlength=len(self._counts))
+        self._extend_range(low, high)
+        indices = np.floor(values / self._width).astype(np.int64) - self._first
+        self._counts += np.bincount(indices, minlength=len(self._counts))
 
     @property
     def result(self) -> Counts:
         return Counts(self._first * self._width, self._width, tuple(self._counts.tolist()))
 
-    def _make_room(self, low: float, high: float) -> None:
+    def _extend_range(self, low: float, high: float) -> None:
         while True:
             first, last = math.floor(low / self._width), math.floor(high / self._width)
             if self._counts.size:
@@ -66,9 +66,9 @@ class Histogram:
 
     def _double(self) -> None:
         if self._counts.size:
-            places = (np.arange(len(self._counts)) + self._first) // 2
-            first = int(places[0])
-            self._counts = np.bincount(places - first, weights=self._counts).astype(np.int64)
+            indices = (np.arange(len(self._counts)) + self._first) // 2
+            first = int(indices[0])
+            self._counts = np.bincount(indices - first, weights=self._counts).astype(np.int64)
             self._first = first
         self._width *= 2
 

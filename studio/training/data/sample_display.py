@@ -33,10 +33,10 @@ class Scale:
     def of(cls, values: list[NDArray[Any]]) -> Scale:
         """0 to 255 for uint8 and 0 to 1 for fractions if the values use that range; otherwise minimum and maximum."""
         finite = [value[np.isfinite(value)].astype(np.float64) for value in values]
-        there = np.concatenate([value.reshape(-1) for value in finite]) if finite else np.empty(0)
-        if not there.size:
+        finite_values = np.concatenate([value.reshape(-1) for value in finite]) if finite else np.empty(0)
+        if not finite_values.size:
             return cls()
-        low, high = float(there.min()), float(there.max())
+        low, high = float(finite_values.min()), float(finite_values.max())
         for limit in (1.0, 255.0):
             if low >= 0 and limit / 2 < high <= limit:
                 return cls(0.0, limit)

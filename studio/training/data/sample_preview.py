@@ -25,22 +25,22 @@ Part: TypeAlias = Literal["training", "validation"]
 
 PARTS: tuple[Part, ...] = ("training", "validation")
 
-FIRST = 1000
+STREAM_SAMPLES = 1000
 """Number of samples of a stream that are shown; its length is unknown."""
 
-MOST_CLASSES = 10_000
-"""Without names; more are shown as numbers, which they will be."""
+MAX_UNNAMED_CLASSES = 10_000
+"""Maximum number of unnamed classes; targets with more are shown as numbers."""
 
 _BATCH_BYTES = 16 * 2**20
-_SCANNED = 65_536
+_TARGETS_PER_READ = 65_536
 """Number of targets per read."""
-_MOST_SCANNED = 20_000_000
-_JUDGED = 64
+_MAX_TARGETS = 20_000_000
+_SCALE_SAMPLES = 64
 """Number of samples that determine the gray scale."""
 
 
 @dataclass(frozen=True, slots=True)
-class Look:
+class SampleSelection:
     """The selection of samples to show."""
 
     part: Part = "training"
@@ -131,7 +131,11 @@ class Preview:
     @cached_property
     def class_names(self) -> tuple[str, ...]:
         after = self.after
-        if after.target.ndim or after.classes is None or (after.classes > MOST_CLASSES and not after.class_names):
+        if (
+            after.target.ndim
+            or after.classes is None
+            or (after.classes > MAX_UNNAMED_CLASSES and not after.class_names)
+        ):
             return ()
         return after.class_names or tuple(map(str, range(after.classes)))
 
@@ -160,7 +164,7 @@ class Preview:
                 target=self.after.target,
                 input_before=before.input if before is not None and not self._on_targets else None,
                 target_before=before.target if before is not None and self._on_targets else None,
-                counts={part: self.count(Look(part)) for part in PARTS},
+                counts={part: self.count(SampleSelection(part)) for part in PARTS},
                 is_stream=self.after.train.stream is not None,
                 class_names=self.class_names,
                 columns=self.columns,
@@ -174,49 +178,49 @@ class Preview:
         except Exception as error:
             raise DataProblem(link.name, error_text(error)) from error
 
-    def count(self, look: Look) -> int:
+    def count(self, selection: SampleSelection) -> int:
         """Number of samples in the selection."""
-        samples = self._samples(look)
+        samples = self._samples(selection)
         if samples is None:
             return 0
-        return len(samples) if look.category is None else len(self.rows(look))
+        return len(samples) if selection.category is None else len(self.rows(selection))
 
-    def rows(self, look: Look, stop: Callable[[], bool] = lambda: False) -> NDArray[np.int64]:
+    def rows(self, selection: SampleSelection, stop: Callable[[], bool] = lambda: False) -> NDArray[np.int64]:
         """Row indices of the samples of a class. Reads all targets once, at most the first 20 million.
 
         Args:
             stop: called between blocks; once it returns true, the rows so far are returned and not cached
         """
-        assert look.category is not None
-        key = (look.part, look.category)
+        assert selection.category is not None
+        key = (selection.part, selection.category)
         if key in self._rows:
             return self._rows[key]
-        samples = self._samples(look)
+        samples = self._samples(selection)
         found: list[NDArray[np.int64]] = []
-        total = 0 if samples is None else min(len(samples), _MOST_SCANNED)
-        for start in range(0, total, _SCANNED):
+        total = 0 if samples is None else min(len(samples), _MAX_TARGETS)
+        for start in range(0, total, _TARGETS_PER_READ):
             if stop():
                 break
             assert samples is not None
-            rows = np.arange(start, min(start + _SCANNED, total))
+            rows = np.arange(start, min(start + _TARGETS_PER_READ, total))
             targets = np.asarray(samples.targets(rows))
-            found.append(rows[targets.reshape(len(rows), -1)[:, 0] == look.category])
+            found.append(rows[targets.reshape(len(rows), -1)[:, 0] == selection.category])
         result = np.concatenate(found) if found else np.empty(0, np.int64)
         if not stop():
             self._rows[key] = result
         return result
 
-    def fetch(self, look: Look, first: int, number: int, *, small: bool = True) -> tuple[Sample, ...]:
+    def fetch(self, selection: SampleSelection, first: int, number: int, *, small: bool = True) -> tuple[Sample, ...]:
         """Read samples of the selection from index `first`.
 
         Args:
             small: reduce samples to thumbnail size; otherwise keep all numbers
         """
-        samples = self._samples(look)
+        samples = self._samples(selection)
         if samples is None:
             return ()
-        places = np.arange(first, min(first + number, self.count(look)))
-        rows = places if look.category is None else self.rows(look)[places]
+        indices = np.arange(first, min(first + number, self.count(selection)))
+        rows = indices if selection.category is None else self.rows(selection)[indices]
         step = max(1, _BATCH_BYTES // max(self._sample_bytes(), 1))
         pieces = (rows[start : start + step] for start in range(0, len(rows), step))
         return tuple(
@@ -239,24 +243,24 @@ class Preview:
         return self.kind if self.before is None else kind_of(self.splits[0], self.before.input)
 
     @cached_property
-    def _judged(self) -> tuple[Sample, ...]:
-        return self.fetch(Look(), 0, _JUDGED)
+    def _scale_samples(self) -> tuple[Sample, ...]:
+        return self.fetch(SampleSelection(), 0, _SCALE_SAMPLES)
 
     def _scale(self, *, before: bool) -> Scale:
         """The gray scale, determined from the first training samples."""
-        values = [sample.before if before else sample.input for sample in self._judged]
+        values = [sample.before if before else sample.input for sample in self._scale_samples]
         return Scale.of([value for value in values if value is not None])
 
-    def _samples(self, look: Look) -> Samples | None:
+    def _samples(self, selection: SampleSelection) -> Samples | None:
         """Copies of the samples, because other threads may read the originals."""
         try:
-            part = self.after.train if look.part == "training" else self.after.validation
+            part = self.after.train if selection.part == "training" else self.after.validation
         except Exception as error:
             raise DataProblem(self.chain[-1].name, error_text(error)) from error
         if part is None:
             return None
-        samples = first_samples(part, FIRST).with_augmentations(look.part == "training")
-        samples.set_epoch(look.draw, self.seed)
+        samples = first_samples(part, STREAM_SAMPLES).with_augmentations(selection.part == "training")
+        samples.set_epoch(selection.draw, self.seed)
         return samples
 
     def _read(self, samples: Samples, rows: NDArray[np.int64]) -> list[Sample]:
@@ -273,11 +277,11 @@ class Preview:
             earlier: list[Any] = [None] * len(rows)
             earlier_targets: list[Any] = [None] * len(rows)
         else:
-            given, given_targets = samples.sources[0].arrays(rows)
-            inputs, targets = samples.applied(given, given_targets, rows)
+            source_inputs, source_targets = samples.sources[0].arrays(rows)
+            inputs, targets = samples.applied(source_inputs, source_targets, rows)
             on_targets = self._on_targets
-            earlier = [None] * len(rows) if on_targets else list(given)
-            earlier_targets = list(given_targets) if on_targets else [None] * len(rows)
+            earlier = [None] * len(rows) if on_targets else list(source_inputs)
+            earlier_targets = list(source_targets) if on_targets else [None] * len(rows)
         quadruples = zip(rows.tolist(), inputs, targets, earlier, earlier_targets, strict=True)
         return [
             Sample(row, np.asarray(input), np.asarray(target), before, target_before, self._label(target))
@@ -309,4 +313,4 @@ class Preview:
         return sum(int(count(spec.shape)) * spec.dtype.itemsize for spec in specs)
 
 
-__all__ = ["FIRST", "PARTS", "Facts", "Look", "Part", "Preview", "Sample"]
+__all__ = ["PARTS", "STREAM_SAMPLES", "Facts", "Part", "Preview", "Sample", "SampleSelection"]

@@ -18,9 +18,9 @@ class ChannelFigures:
 
     name: str
     numbers: int
-    """Count of finite values, from which the other statistics are computed; those are 0 if there is none."""
+    """Number of finite values. The statistics below are computed from these, and are 0 if there are none."""
     missing: int
-    """NaN."""
+    """Number of NaN values."""
     infinite: int
     low: float
     high: float
@@ -31,47 +31,47 @@ class ChannelFigures:
 
 @dataclass(frozen=True, slots=True)
 class PartFigures:
-    """One part of the data."""
+    """Statistics of the training or validation samples."""
 
     part: Part
     samples: int
     looked_at: int
-    """How many of them the figures of channels are of, and were compared with the other part's."""
+    """Number of samples read for channel statistics and for the overlap with the other part."""
     classes: tuple[int, ...]
-    """Samples of each class; empty if targets are no single classes."""
+    """Number of samples per class; empty if the targets are not classes."""
     strays: tuple[tuple[int, int], ...]
-    """Some samples with class numbers beyond the classes: their rows and numbers."""
+    """Examples of invalid class indices: row and index."""
     channels: tuple[ChannelFigures, ...]
     targets: tuple[ChannelFigures, ...]
-    """Of targets that are numbers, each of their columns; of larger ones all numbers together."""
+    """Numeric targets: statistics per column, or one for all values of large targets."""
     repeated: int
-    """Samples that another one of this part equals."""
+    """Number of duplicates within this part."""
     unreadable: int
-    """Samples that cannot be read, such as damaged images."""
+    """Number of samples that cannot be read, such as damaged images."""
     reasons: tuple[tuple[int, str], ...]
-    """Some of their rows, and why."""
+    """Examples of unreadable samples: row and reason."""
     missing: tuple[int, ...]
-    """Rows of some samples in which a number is NaN."""
+    """Rows of example samples that contain NaN."""
     infinite: tuple[int, ...]
-    """Rows of some samples with an infinite number."""
+    """Rows of example samples that contain infinity."""
     points: tuple[tuple[float, float, int], ...]
-    """Of samples that are points in a plane: some of them, with their classes; -1 for none."""
+    """For two-dimensional samples: examples as (x, y, class), with class -1 if there are no classes."""
     is_stream: bool
     """Whether these are the first samples of a stream of unknown length."""
 
 
 @dataclass(frozen=True, slots=True)
 class Overlap:
-    """Inputs that training and validation have in common."""
+    """Inputs that occur in both training and validation data."""
 
     count: int
-    """Validation samples whose input a training sample has. Equal ones count each."""
+    """Number of validation samples whose input occurs in the training data, duplicates included."""
     inputs: int
-    """Different inputs among them."""
+    """Number of distinct inputs among them."""
     examples: tuple[tuple[int, int], ...]
-    """Rows in training and in validation."""
+    """Examples: training row and validation row."""
     contradictions: int
-    """Validation samples among them whose target no training sample with this input has."""
+    """Number of these validation samples with a target that no training sample with the same input has."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,18 +81,20 @@ class Finding:
     code: str
     severity: Literal["error", "warning"]
     message: str
-    """The finding with its figures, and how to fix it."""
+    """The finding with numbers, and how to fix it."""
     examples: tuple[tuple[Part, int], ...] = ()
-    """Samples to look at."""
+    """Example samples: part and row."""
     fix: Fix | None = None
 
     def problem(self, node: str) -> Problem:
-        """The finding as a problem of the node whose samples it is about."""
+        """Convert to a problem of a node."""
         return Problem(self.severity, self.code, self.message, node=node, fix=self.fix)
 
 
 @dataclass(frozen=True, slots=True)
 class Statistics:
+    """Statistics of the samples at a node."""
+
     node: str
     kind: Kind
     spec: Spec
@@ -100,13 +102,13 @@ class Statistics:
     class_names: tuple[str, ...]
     parts: tuple[PartFigures, ...]
     overlap: Overlap | None
-    """None if there is nothing to validate with."""
+    """None without validation samples."""
     classes: int | None = None
     """Number of classes of the targets; None if they are not classes."""
     skipped: tuple[str, ...] = ()
     """Images that cannot be decoded and are replaced by others, each with the reason."""
     findings: tuple[Finding, ...] = ()
-    """What looks wrong, the worst first."""
+    """Data problems, errors first."""
 
     def part(self, part: Part) -> PartFigures | None:
         return next((figures for figures in self.parts if figures.part == part), None)

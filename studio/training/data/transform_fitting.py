@@ -66,15 +66,17 @@ def fit_arguments(
     target: Any = kind.target
     try:
         samples = splits.train
-        seen = _Watched(training_batches(samples, "targets" if on == "targets" else "inputs"), samples, report_progress)
-        values = target.fitted(seen)
+        blocks = _BlocksWithProgress(
+            training_batches(samples, "targets" if on == "targets" else "inputs"), samples, report_progress
+        )
+        values = target.fitted(blocks)
     except EngineError as error:
         raise DataProblem(node, str(error)) from error
     params = {name: to_json_value(value) for name, value in values.items()}
-    return FittedArguments(node, params, seen.done, chain)
+    return FittedArguments(node, params, blocks.done, chain)
 
 
-class _Watched:
+class _BlocksWithProgress:
     """Blocks of samples with progress reports. The total of a stream is unknown and reported as 0."""
 
     def __init__(self, blocks: Iterable[NDArray[Any]], samples: Samples, report: Callable[[int, int], None]) -> None:

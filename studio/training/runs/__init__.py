@@ -1,1 +1,1 @@
-"""What runs leave behind: records, checkpoints, curves; read back, compared, resumed, exported."""
+"""Files of runs: write, read, compare, resume and export records, checkpoints and curves."""

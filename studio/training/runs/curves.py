@@ -32,9 +32,9 @@ class CurveColumn:
     def __init__(self) -> None:
         self._numbers = GrowableArray()
         self._extremes = MinMaxPyramid(self._numbers, self._numbers)
-        self.course: SmoothedBlocks | None = None
+        self.smoothed: SmoothedBlocks | None = None
         """Min-max blocks of the smoothed curve, if requested before."""
-        self.cuts = 0
+        self.cut_count = 0
         """Number of `cut` calls."""
         self._bounds: dict[bool, tuple[tuple[int, int], tuple[float, float] | None]] = {}
         """Cached bounds, with the length and cut count at which they were computed."""
@@ -55,25 +55,25 @@ class CurveColumn:
 
     def cut(self, count: int) -> None:
         self._extremes.cut(count)
-        self.course = None
-        self.cuts += 1
+        self.smoothed = None
+        self.cut_count += 1
 
-    def unsmoothed(self, share: float) -> int:
-        """Number of values that must still be smoothed with decay `share`."""
-        is_known = self.course is not None and self.course.share == share
-        return len(self) - (len(self.course) if is_known and self.course is not None else 0)
+    def count_unsmoothed(self, decay: float) -> int:
+        """Number of values that must still be smoothed with decay `decay`."""
+        is_known = self.smoothed is not None and self.smoothed.decay == decay
+        return len(self) - (len(self.smoothed) if is_known and self.smoothed is not None else 0)
 
-    def smooth(self, share: float) -> SmoothedBlocks:
-        """Min-max blocks of the curve smoothed with decay `share`, up to date."""
-        if self.course is None or self.course.share != share:
-            self.course = SmoothedBlocks(share)
-        self.course.follow(self.values)
-        return self.course
+    def smooth(self, decay: float) -> SmoothedBlocks:
+        """Min-max blocks of the curve smoothed with decay `decay`, up to date."""
+        if self.smoothed is None or self.smoothed.decay != decay:
+            self.smoothed = SmoothedBlocks(decay)
+        self.smoothed.follow(self.values)
+        return self.smoothed
 
     def bounds(self, *, positive: bool = False) -> tuple[float, float] | None:
         """Minimum and maximum finite value, optionally of positive values only; None if there is none."""
-        known = self._bounds.get(positive)
-        if known is None or known[0] != (len(self), self.cuts):
+        cached = self._bounds.get(positive)
+        if cached is None or cached[0] != (len(self), self.cut_count):
             level = _level(len(self), _BLOCKS)
             low, high = self._extremes.level(level)
             tail = self.values[len(low) * FACTOR**level :]
@@ -82,11 +82,11 @@ class CurveColumn:
             found = np.concatenate([low, high])
             found = found[np.isfinite(found)]
             bounds = (float(found.min()), float(found.max())) if len(found) else None
-            self._bounds[positive] = known = (len(self), self.cuts), bounds
-        return known[1]
+            self._bounds[positive] = cached = (len(self), self.cut_count), bounds
+        return cached[1]
 
     def band(
-        self, x: Array, left: float, right: float, columns: int, few: int | None = None, *, share: float = 0.0
+        self, x: Array, left: float, right: float, columns: int, few: int | None = None, *, decay: float = 0.0
     ) -> Band:
         """Range of the curve over `x` (non-decreasing) from `left` to `right` in `columns` pixel columns.
 
@@ -94,35 +94,35 @@ class CurveColumn:
         are returned unchanged.
 
         Args:
-            share: decay of the exponential smoothing; 0 for none
+            decay: decay of the exponential smoothing; 0 for none
         """
-        first, last = _stretch(x, left, right)
+        first, last = _index_range(x, left, right)
         if last - first <= (columns if few is None else few):
-            values = smooth(self.values, share, first, last)
+            values = smooth(self.values, decay, first, last)
             return Band(x[first:last], values, values)
-        places, low, high = self._blocks(x, first, last, _level(last - first, columns), share)
-        pixels = np.floor((places - left) * (columns / max(right - left, 1e-300)))
+        positions, low, high = self._blocks(x, first, last, _level(last - first, columns), decay)
+        pixels = np.floor((positions - left) * (columns / max(right - left, 1e-300)))
         is_first = np.empty(len(pixels), np.bool)
         is_first[0] = True
         np.not_equal(pixels[1:], pixels[:-1], out=is_first[1:])
         begins = np.flatnonzero(is_first)
-        return Band(places[begins], np.fmin.reduceat(low, begins), np.fmax.reduceat(high, begins))
+        return Band(positions[begins], np.fmin.reduceat(low, begins), np.fmax.reduceat(high, begins))
 
-    def _blocks(self, x: Array, first: int, last: int, level: int, share: float) -> tuple[Array, Array, Array]:
+    def _blocks(self, x: Array, first: int, last: int, level: int, decay: float) -> tuple[Array, Array, Array]:
         """Start positions, minima and maxima of the blocks of a level in a range; a remainder as single points."""
-        if level == 0 or (share and level < LEVEL):
-            values = smooth(self.values, share, first, last)
+        if level == 0 or (decay and level < LEVEL):
+            values = smooth(self.values, decay, first, last)
             return x[first:last], values, values
-        low, high = self.smooth(share).extremes.level(level - LEVEL) if share else self._extremes.level(level)
+        low, high = self.smooth(decay).extremes.level(level - LEVEL) if decay else self._extremes.level(level)
         size = FACTOR**level
         begin, end = first // size, min(last // size, len(low))
         rest = max(end * size, first)
-        places, low, high = x[begin * size : end * size : size], low[begin:end], high[begin:end]
+        positions, low, high = x[begin * size : end * size : size], low[begin:end], high[begin:end]
         if rest < last:
-            tail = smooth(self.values, share, rest, last)
-            places = np.concatenate([places, x[rest:last]])
+            tail = smooth(self.values, decay, rest, last)
+            positions = np.concatenate([positions, x[rest:last]])
             low, high = np.concatenate([low, tail]), np.concatenate([high, tail])
-        return places, low, high
+        return positions, low, high
 
 
 class CurveTable:
@@ -135,7 +135,7 @@ class CurveTable:
     def __len__(self) -> int:
         return len(self._steps)
 
-    def places(self, axis: Axis) -> Array:
+    def positions(self, axis: Axis) -> Array:
         """Positions of the points on an axis; for the epoch axis in steps."""
         return self._seconds.array if axis == "seconds" else self._steps.array
 
@@ -160,11 +160,11 @@ class CurveTable:
 
 def needs_smoothed_blocks(x: Array, left: float, right: float, columns: int) -> bool:
     """Whether drawing a smoothed curve needs its min-max blocks, not only the values in view."""
-    first, last = _stretch(x, left, right)
+    first, last = _index_range(x, left, right)
     return _level(last - first, columns) >= LEVEL
 
 
-def _stretch(x: Array, left: float, right: float) -> tuple[int, int]:
+def _index_range(x: Array, left: float, right: float) -> tuple[int, int]:
     """Index range of the points from `left` to `right`, plus one on each side."""
     first, last = int(x.searchsorted(left)), int(x.searchsorted(right, "right"))
     return max(first - 1, 0), min(last + 1, len(x))

@@ -47,9 +47,9 @@ def event_to_json(event: SessionEvent) -> dict[str, Any] | None:
                 **_tables(event),
             }
         case fit.Validated():
-            place = {"event": "validation", **_fields(event, "epoch", "step")}
-            each = _by_optimizer(validation_losses=event.val_losses)
-            return {**place, **result_metrics(event), "best": event.best, **each, **_tables(event)}
+            header = {"event": "validation", **_fields(event, "epoch", "step")}
+            by_optimizer = _by_optimizer(validation_losses=event.val_losses)
+            return {**header, **result_metrics(event), "best": event.best, **by_optimizer, **_tables(event)}
         case fit.Done():
             return {"event": "done", **_fields(event, "epochs", "steps", "seconds"), "reason": event.reason}
         case Failed():
@@ -65,9 +65,9 @@ def event_from_json(line: Any) -> fit.TrainingEvent | None:
     try:
         match line["event"]:
             case "started":
-                known = ("epochs", "steps", "batches", "train_samples", "validation_samples")
+                names = ("epochs", "steps", "batches", "train_samples", "validation_samples")
                 return fit.Started(
-                    **{name: None if line[name] is None else _count(line[name]) for name in known},
+                    **{name: None if line[name] is None else _count(line[name]) for name in names},
                     parameters=_count(line["parameters"]),
                     seed=int(line["seed"]),
                     **{name: _count(line.get(name, 0)) for name in ("epoch", "step")},
@@ -81,7 +81,7 @@ def event_from_json(line: Any) -> fit.TrainingEvent | None:
                     _count(line["step"]),
                     _number(line["loss"]),
                     losses=_numbers(line.get("losses", {})),
-                    metrics=_without(line, "train"),
+                    metrics=_without_prefix(line, "train"),
                     seconds=0.0,
                     samples_per_second=_number(line["samples_per_second"]),
                     learning_rate=_number(line["learning_rate"]),
@@ -89,7 +89,7 @@ def event_from_json(line: Any) -> fit.TrainingEvent | None:
                     learning_rates=_numbers(line.get("learning_rates", {})),
                 )
             case "epoch":
-                train, val = _without(line, "train"), _without(line, "val")
+                train, val = _without_prefix(line, "train"), _without_prefix(line, "val")
                 val_loss = val.pop("loss")
                 is_validated = bool(val) or line["val_loss"] is not None
                 return fit.Epoch(
@@ -109,7 +109,7 @@ def event_from_json(line: Any) -> fit.TrainingEvent | None:
                     val_losses=_numbers(line.get("validation_losses", {})),
                 )
             case "validation":
-                val = _without(line, "val")
+                val = _without_prefix(line, "val")
                 return fit.Validated(
                     _count(line["epoch"]),
                     _count(line["step"]),
@@ -175,6 +175,6 @@ def _number(value: Any) -> float:
     return math.nan if value is None else float(value)
 
 
-def _without(line: Mapping[str, Any], prefix: str) -> dict[str, float]:
+def _without_prefix(line: Mapping[str, Any], prefix: str) -> dict[str, float]:
     """The metrics of a line with this prefix, without the prefix."""
     return {name[len(prefix) + 1 :]: _number(line[name]) for name in line if name.startswith(f"{prefix}_")}

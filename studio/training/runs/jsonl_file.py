@@ -26,36 +26,36 @@ class JsonlFile:
         OSError: the file cannot be opened.
     """
 
-    def __init__(self, path: Path, length: int = 0, *, most: int = _MAX_PENDING) -> None:
+    def __init__(self, path: Path, length: int = 0, *, max_pending: int = _MAX_PENDING) -> None:
         self.path = path
         self.dropped = 0
         """Number of lines lost because the memory limit was reached."""
-        self._most = most
+        self._max_pending = max_pending
         self._lock = threading.Lock()
-        self._waiting = bytearray()
+        self._pending = bytearray()
         descriptor = os.open(path, os.O_RDWR | os.O_CREAT | getattr(os, "O_BINARY", 0), 0o666)
         self._descriptor: int | None = descriptor
-        self._written = _whole_lines(descriptor, length)
+        self._written = _complete_lines_length(descriptor, length)
         os.ftruncate(descriptor, self._written)
 
     @property
     def length(self) -> int:
         """Bytes of all lines, including unwritten ones."""
         with self._lock:
-            return self._written + len(self._waiting)
+            return self._written + len(self._pending)
 
     def append(self, line: bytes, *, droppable: bool) -> None:
         """Queue a line. Droppable lines are lost if the memory limit is reached."""
         with self._lock:
-            if droppable and len(self._waiting) + len(line) > self._most:
+            if droppable and len(self._pending) + len(line) > self._max_pending:
                 self.dropped += 1
             else:
-                self._waiting += line
+                self._pending += line
 
     def write(self) -> None:
         """Write queued lines. Raises OSError; the file then ends with the last complete line."""
         with self._lock:
-            if self._descriptor is not None and self._waiting:
+            if self._descriptor is not None and self._pending:
                 self._write(self._descriptor)
 
     def close(self) -> None:
@@ -69,19 +69,19 @@ class JsonlFile:
         done = 0
         os.lseek(descriptor, self._written, os.SEEK_SET)
         try:
-            while done < len(self._waiting):
-                done += os.write(descriptor, bytes(self._waiting[done : done + _MAX_PENDING]))
+            while done < len(self._pending):
+                done += os.write(descriptor, bytes(self._pending[done : done + _MAX_PENDING]))
         except OSError:
-            done = self._waiting.rfind(b"\n", 0, done) + 1
+            done = self._pending.rfind(b"\n", 0, done) + 1
             with suppress(OSError):  # otherwise the next lines overwrite the rest
                 os.ftruncate(descriptor, self._written + done)
             raise
         finally:
             self._written += done
-            del self._waiting[:done]
+            del self._pending[:done]
 
 
-def _whole_lines(descriptor: int, length: int) -> int:
+def _complete_lines_length(descriptor: int, length: int) -> int:
     """Number of bytes before `length` that are complete lines."""
     end = min(length, os.fstat(descriptor).st_size)
     while end > 0:

@@ -18,7 +18,7 @@ class GrowableArray:
     """A float64 array with amortized appending."""
 
     def __init__(self) -> None:
-        self._held = np.empty(64)
+        self._buffer = np.empty(64)
         self._count = 0
 
     def __len__(self) -> int:
@@ -27,16 +27,16 @@ class GrowableArray:
     @property
     def array(self) -> Array:
         """A view of the values. Later appends do not change it; the next `cut` may."""
-        return self._held[: self._count]
+        return self._buffer[: self._count]
 
     def extend(self, values: Array) -> None:
-        wanted = self._count + len(values)
-        if wanted > len(self._held):
-            grown = np.empty(max(wanted, 2 * len(self._held)))
+        new_count = self._count + len(values)
+        if new_count > len(self._buffer):
+            grown = np.empty(max(new_count, 2 * len(self._buffer)))
             grown[: self._count] = self.array
-            self._held = grown
-        self._held[self._count : wanted] = values
-        self._count = wanted
+            self._buffer = grown
+        self._buffer[self._count : new_count] = values
+        self._count = new_count
 
     def cut(self, count: int) -> None:
         """Remove all values after the first `count`."""
@@ -54,12 +54,12 @@ class MinMaxPyramid:
         """Minima and maxima of the complete blocks of FACTOR**level values."""
         while len(self._levels) <= level:
             self._levels.append((GrowableArray(), GrowableArray()))
-        for below, own in pairwise(self._levels[: level + 1]):
-            whole = len(below[0]) // FACTOR * FACTOR
-            for source, numbers, extreme in zip(below, own, (np.fmin, np.fmax), strict=True):
-                fresh = source.array[len(numbers) * FACTOR : whole]
-                if len(fresh):
-                    numbers.extend(_of_each_block(fresh, extreme))
+        for finer, level_arrays in pairwise(self._levels[: level + 1]):
+            complete = len(finer[0]) // FACTOR * FACTOR
+            for source, numbers, extreme in zip(finer, level_arrays, (np.fmin, np.fmax), strict=True):
+                new_values = source.array[len(numbers) * FACTOR : complete]
+                if len(new_values):
+                    numbers.extend(_of_each_block(new_values, extreme))
         low, high = self._levels[level]
         return low.array, high.array
 

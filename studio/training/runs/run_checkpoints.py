@@ -56,7 +56,7 @@ class CheckpointManager:
         seconds: float,
         steps: int | None,
         keep: int,
-        begun: int = 0,
+        first_step: int = 0,
         before: Callable[[], None] = lambda: None,
     ) -> None:
         self._folder = folder / FOLDER
@@ -65,7 +65,7 @@ class CheckpointManager:
         self._seconds, self._steps, self._keep = seconds, steps, keep
         self._pause = min(_FIRST_SECONDS, seconds)
         self._last = self._tried = time.monotonic()
-        self._step = begun
+        self._step = first_step
         """Step of the last checkpoint."""
         self._snapshot_cost = 0.0
 

@@ -30,8 +30,10 @@ def assign_colors(runs: Iterable[Run], count: int) -> None:
     taken.update(run.color for run in free if run.color is not None)
     for run in free:
         if run.color is None:
-            own = (run.number - 1) % count
-            run.color = min((own, *range(count), own + count, *range(count, 2 * count)), key=lambda one: taken[one])
+            preferred = (run.number - 1) % count
+            run.color = min(
+                (preferred, *range(count), preferred + count, *range(count, 2 * count)), key=lambda color: taken[color]
+            )
             taken[run.color] += 1
 
 

@@ -66,8 +66,8 @@ def compare_runs(runs: Sequence[Run], catalogue: Catalogue) -> tuple[ComparisonG
             _rows([settings_in_effect(run, document) for run, document in zip(runs, documents, strict=True)]),
         ),
         ComparisonGroup("data", "Data", _rows([_data(run) for run in runs])),
-        ComparisonGroup("versions", "Versions", _rows([_mapping(run.about.get("versions")) for run in runs])),
-        ComparisonGroup("machine", "Machine", _rows([_mapping(run.about.get("machine")) for run in runs])),
+        ComparisonGroup("versions", "Versions", _rows([_mapping(run.metadata.get("versions")) for run in runs])),
+        ComparisonGroup("machine", "Machine", _rows([_mapping(run.metadata.get("machine")) for run in runs])),
     )
     return tuple(group for group in groups if group.rows)
 
@@ -78,39 +78,39 @@ def compare_graphs(documents: Sequence[Document | None], catalogue: Catalogue) -
     rows = [_node_row(name, [None if d is None else d.nodes.get(name) for d in documents], catalogue) for name in names]
     wires = [frozenset() if document is None else frozenset(map(str, document.wires)) for document in documents]
     shared = frozenset.intersection(*wires) if wires else frozenset()
-    loose = sorted(frozenset.union(*wires) - shared) if wires else []
-    if loose:
-        below = tuple(
-            ComparisonRow(wire, tuple("there" if wire in own else MISSING for own in wires)) for wire in loose
+    unshared = sorted(frozenset.union(*wires) - shared) if wires else []
+    if unshared:
+        rows_of_wires = tuple(
+            ComparisonRow(wire, tuple("there" if wire in of_run else MISSING for of_run in wires)) for wire in unshared
         )
-        rows.append(ComparisonRow("Wires", tuple(len(own) for own in wires), below))
+        rows.append(ComparisonRow("Wires", tuple(len(of_run) for of_run in wires), rows_of_wires))
     return tuple(rows)
 
 
 def describe_differences(here: Document, there: Document, catalogue: Catalogue) -> list[str]:
     """Describe the differences of `here` from the earlier document `there`."""
     rows = compare_graphs((here, there), catalogue)
-    loose = [row.name for row in rows if MISSING in row.values]
-    found = [words for row in rows for words in _describe_row(row, loose)]
+    unpaired = [row.name for row in rows if MISSING in row.values]
+    texts = [text for row in rows for text in _describe_row(row, unpaired)]
     ours, theirs = asdict(here.training), asdict(there.training)
     names = [name for name in ours if ours[name] != theirs[name]]
-    return [*found, *(f"{name} is {_format_value(ours[name])}, not {_format_value(theirs[name])}" for name in names)]
+    return [*texts, *(f"{name} is {_format_value(ours[name])}, not {_format_value(theirs[name])}" for name in names)]
 
 
-def _describe_row(row: ComparisonRow, loose: Sequence[str]) -> Iterator[str]:
+def _describe_row(row: ComparisonRow, unpaired: Sequence[str]) -> Iterator[str]:
     """Describe a differing row. Wires of added or removed nodes are omitted."""
     if row.node is None:
-        wires = [wire for wire in row.rows if not any(f"{name}." in wire.name for name in loose)]
+        wires = [wire for wire in row.rows if not any(f"{name}." in wire.name for name in unpaired)]
         yield from (f"the wire {wire.name} is {_added_or_removed(wire)}" for wire in wires)
     elif MISSING in row.values:
         yield f"{row.name} is {_added_or_removed(row)}"
     elif row.values[0] != row.values[1]:
         yield f"{row.name} is {row.values[0]}, not {row.values[1]}"
     else:
-        for below in row.rows:
-            if below.differs:
-                here, there = map(_format_value, below.values)
-                yield f"{row.name}.{below.name} is {here}, not {there}"
+        for child in row.rows:
+            if child.differs:
+                here, there = map(_format_value, child.values)
+                yield f"{row.name}.{child.name} is {here}, not {there}"
 
 
 def _added_or_removed(row: ComparisonRow) -> str:
@@ -131,8 +131,8 @@ def varying_settings(runs: Sequence[Run], catalogue: Catalogue) -> dict[Run, dic
     """Settings and parameters that differ between runs, with the values of each run."""
     found = {run: _flat(run, catalogue) for run in runs}
     names = dict.fromkeys(name for flat in found.values() for name in flat)
-    loose = [name for name in names if len({repr(flat.get(name, MISSING)) for flat in found.values()}) > 1]
-    return {run: {name: flat[name] for name in loose if name in flat} for run, flat in found.items()}
+    varying = [name for name in names if len({repr(flat.get(name, MISSING)) for flat in found.values()}) > 1]
+    return {run: {name: flat[name] for name in varying if name in flat} for run, flat in found.items()}
 
 
 def _flat(run: Run, catalogue: Catalogue) -> dict[str, Any]:
@@ -152,10 +152,10 @@ def _document(run: Run) -> Document | None:
 
 def _metrics(run: Run) -> dict[str, Any]:
     ended, started = run.ended, run.started
-    taken = {} if ended is None or started is None else {"duration": ended - started}
+    duration = {} if ended is None or started is None else {"duration": ended - started}
     best = {f"best {name}": value for name, value in run.best.items() if name not in ("epoch", "step")}
     at = {"best epoch": run.best["epoch"]} if "epoch" in run.best else {}
-    return {**run.last, **at, **best, **taken}
+    return {**run.last, **at, **best, **duration}
 
 
 def _node_row(name: str, nodes: Sequence[Node | None], catalogue: Catalogue) -> ComparisonRow:
@@ -179,7 +179,7 @@ def _parameters(node: Node, catalogue: Catalogue) -> dict[str, Any]:
 
 def _data(run: Run) -> dict[str, Any]:
     found: dict[str, Any] = {}
-    for file in run.about.get("data") or ():
+    for file in run.metadata.get("data") or ():
         if isinstance(file, dict):
             found[str(file.get("path"))] = f"{str(file.get('sha256'))[:12]} · {int(file.get('bytes') or 0):,} bytes"
     return found

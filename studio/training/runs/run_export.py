@@ -68,17 +68,17 @@ def export_snapshot(run: Run) -> ExportedRun:
 def run_reader(run: Run) -> RunReader:
     """A function that returns the snapshot of a run: the current points if this process trains it, else the file."""
     if run.is_own or run.folder is None:
-        now = export_snapshot(run)
-        return lambda: now
-    fresh, follower = Run(run.number, run.folder, run.about), MetricsFollower(run.folder)
+        snapshot = export_snapshot(run)
+        return lambda: snapshot
+    copy, follower = Run(run.number, run.folder, run.metadata), MetricsFollower(run.folder)
 
     def read() -> ExportedRun:
-        is_all = False
-        while not is_all:
-            news = follower.read()
-            fresh.catch_up(news)
-            is_all = news.is_all
-        return export_snapshot(fresh)
+        is_complete = False
+        while not is_complete:
+            update = follower.read()
+            copy.apply_update(update)
+            is_complete = update.is_complete
+        return export_snapshot(copy)
 
     return read
 
@@ -153,12 +153,12 @@ def _write_rows(sources: Sequence[RunReader], file: IO[str]) -> Iterator[float]:
 
 def _chunks(run: ExportedRun) -> Iterator[tuple[float, tuple[str, MetricKind, Array, Array, Array, Array]]]:
     """Yield the curves of a run in chunks, each with the completed fraction."""
-    whole, done = sum(len(curve[-1]) for curve in run.curves), 0
+    total, done = sum(len(curve[-1]) for curve in run.curves), 0
     for quantity, kind, *columns in run.curves:
         for begin in range(0, len(columns[-1]), _PIECE):
             steps, epochs, seconds, values = (column[begin : begin + _PIECE] for column in columns)
             done += len(values)
-            yield done / whole, (quantity, kind, steps, epochs, seconds, values)
+            yield done / total, (quantity, kind, steps, epochs, seconds, values)
 
 
 def _throttled(fractions: Iterable[float]) -> ExportProgress:
@@ -182,10 +182,10 @@ class _TensorBoard:
             raise FileError("TensorBoard", "", "is not installed", f"Install it: {INSTALL}") from None
 
     def write(self, sources: Sequence[RunReader], folder: Path) -> Iterator[float]:
-        taken: set[str] = set()
+        used: set[str] = set()
         for index, read in enumerate(sources):
             run = read()
-            name = _fresh(run.name, taken)
+            name = _unique_folder_name(run.name, used)
             writers: dict[MetricKind, Any] = {}
             try:
                 for fraction, (quantity, kind, steps, _, seconds, values) in _chunks(run):
@@ -201,13 +201,13 @@ class _TensorBoard:
                     writer.close()
 
 
-def _fresh(wanted: str, taken: set[str]) -> str:
+def _unique_folder_name(run_name: str, used: set[str]) -> str:
     """A unique folder name."""
-    plain = "".join(letter if letter.isalnum() or letter in " -_" else "_" for letter in wanted).strip() or "run"
-    name, number = plain, 2
-    while name.casefold() in taken:
-        name, number = f"{plain} {number}", number + 1
-    taken.add(name.casefold())
+    base = "".join(letter if letter.isalnum() or letter in " -_" else "_" for letter in run_name).strip() or "run"
+    name, number = base, 2
+    while name.casefold() in used:
+        name, number = f"{base} {number}", number + 1
+    used.add(name.casefold())
     return name
 
 

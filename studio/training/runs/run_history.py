@@ -38,7 +38,7 @@ UNFINISHED = ("stopped", "failed", "interrupted")
 class Curve:
     """One quantity of a run: positions of its points on the axes, and their values."""
 
-    track: CurveTable
+    table: CurveTable
     column: CurveColumn
     batches: int
 
@@ -48,11 +48,11 @@ class Curve:
     def x(self, axis: Axis) -> Array:
         """Positions of the points on an axis; for epochs a new array, see `places`."""
         unit = self.unit(axis)
-        return self.places(axis) if unit == 1 else self.places(axis) / unit
+        return self.positions(axis) if unit == 1 else self.positions(axis) / unit
 
-    def places(self, axis: Axis) -> Array:
+    def positions(self, axis: Axis) -> Array:
         """The positions in a finer unit, without any computation."""
-        return self.track.places(axis)
+        return self.table.positions(axis)
 
     def unit(self, axis: Axis) -> float:
         """Number of `places` units per axis unit."""
@@ -66,7 +66,7 @@ class Run:
     number: int
     folder: Path | None = None
     """None if the run is not written to disk."""
-    about: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    metadata: Mapping[str, Any] = field(default_factory=dict[str, Any])
     """Content of run.json."""
     document: Document | None = None
     """The trained document, once loaded by `read_document`."""
@@ -84,27 +84,27 @@ class Run:
     """Whether steps are compiled; None before the start and for runs of other processes."""
     compile_state: fit.CompileState | None = None
     """Current compile state of the steps."""
-    trouble: str = ""
+    read_error: str = ""
     """Read errors, for display."""
     version: int = 0
     """Incremented when curves change."""
-    _tracks: dict[MetricSource, CurveTable] = field(default_factory=dict[MetricSource, CurveTable])
+    _tables: dict[MetricSource, CurveTable] = field(default_factory=dict[MetricSource, CurveTable])
     _reader: PointReader = field(default_factory=PointReader)
 
     # -- metadata
 
     @property
     def name(self) -> str:
-        return str(self.about.get("name") or f"Run {self.number}")
+        return str(self.metadata.get("name") or f"Run {self.number}")
 
     @property
     def note(self) -> str:
-        return str(self.about.get("note") or "")
+        return str(self.metadata.get("note") or "")
 
     @property
     def chosen_color(self) -> int | None:
         """Palette index chosen by the user; None for an automatic color."""
-        found = self.about.get("color")
+        found = self.metadata.get("color")
         return found if type(found) is int and found >= 0 else None
 
     @property
@@ -113,16 +113,16 @@ class Run:
 
     @property
     def started(self) -> datetime | None:
-        return _time(self.about.get("started"))
+        return _time(self.metadata.get("started"))
 
     @property
     def ended(self) -> datetime | None:
-        return _time(self.about.get("ended"))
+        return _time(self.metadata.get("ended"))
 
     @property
     def settings(self) -> Mapping[str, Any]:
         """Epochs, steps, device, seed, compile."""
-        return _mapping(self.about.get("settings"))
+        return _mapping(self.metadata.get("settings"))
 
     @property
     def device(self) -> str:
@@ -150,21 +150,21 @@ class Run:
     @property
     def quantities(self) -> Sequence[str]:
         """Quantities in display order: losses, metrics, learning rates, throughput."""
-        found = dict.fromkeys(name for track in self._tracks.values() for name in track.columns)
+        found = dict.fromkeys(name for table in self._tables.values() for name in table.columns)
         return tuple(sorted(found, key=lambda name: (name != "loss", not name.startswith("loss/"), is_auxiliary(name))))
 
     @property
     def points(self) -> int:
-        return sum(len(column) for track in self._tracks.values() for column in track.columns.values())
+        return sum(len(column) for table in self._tables.values() for column in table.columns.values())
 
     def curve(self, quantity: str, kind: MetricKind) -> Curve | None:
         """The curve of a quantity; for training by batch, or by epoch if there are no batch values."""
         for source in ("steps", "epochs") if kind == "train" else ("validation",):
-            track = self._tracks.get(source)
-            if track is not None and quantity in track.columns:
+            table = self._tables.get(source)
+            if table is not None and quantity in table.columns:
                 # The first epoch of a stream has unknown length; use the batches so far.
                 batches = self.progress.batches or self.progress.batch
-                return Curve(track, track.columns[quantity], batches)
+                return Curve(table, table.columns[quantity], batches)
         return None
 
     def take(self, events: Iterable[fit.TrainingEvent]) -> None:
@@ -192,30 +192,30 @@ class Run:
             if isinstance(part, Rewind):
                 self._cut(part.step)
             else:
-                self._tracks.setdefault(part.source, CurveTable()).extend(part.steps, part.seconds, part.values)
+                self._tables.setdefault(part.source, CurveTable()).extend(part.steps, part.seconds, part.values)
 
-    def catch_up(self, news: MetricsUpdate) -> None:
+    def apply_update(self, update: MetricsUpdate) -> None:
         """Apply an update from a MetricsFollower."""
         if self.is_own:
             return
-        self.add(news.parts)
-        self._reader.progress = news.progress
-        self.trouble = news.trouble
+        self.add(update.parts)
+        self._reader.progress = update.progress
+        self.read_error = update.read_error
 
-    def describe(self, about: Mapping[str, Any], state: str) -> None:
+    def describe(self, metadata: Mapping[str, Any], state: str) -> None:
         """Update from run.json. The state of a run of this process is not changed."""
-        self.about = about
+        self.metadata = metadata
         if not self.is_own:
             self.state = state
         if not (self.is_own and self.last):
-            self.last, self.best = _mapping(about.get("last")), _mapping(about.get("best"))
+            self.last, self.best = _mapping(metadata.get("last")), _mapping(metadata.get("best"))
 
     def _cut(self, step: int) -> None:
         time = 0.0
-        for track in self._tracks.values():
-            track.cut(step)
-            if len(track):
-                time = max(time, float(track.places("seconds")[-1]))
+        for table in self._tables.values():
+            table.cut(step)
+            if len(table):
+                time = max(time, float(table.positions("seconds")[-1]))
         self._reader.resume_at(step, time)
 
 
@@ -225,8 +225,8 @@ class MetricsUpdate:
 
     parts: tuple[MetricPoints | Rewind, ...]
     progress: RunProgress
-    trouble: str
-    is_all: bool
+    read_error: str
+    is_complete: bool
     """Whether the end of the file was reached."""
 
 
@@ -256,16 +256,16 @@ class MetricsFollower:
                 file.seek(self._offset)
                 data = file.read(_CHUNK)
         except OSError as error:
-            trouble = str(FileError.from_os_error(self._path, "cannot be read", error))
-            return MetricsUpdate((), self._reader.progress, trouble, is_all=True)
-        is_all = self._offset + len(data) >= size
+            read_error = str(FileError.from_os_error(self._path, "cannot be read", error))
+            return MetricsUpdate((), self._reader.progress, read_error, is_complete=True)
+        is_complete = self._offset + len(data) >= size
         end = data.rfind(b"\n") + 1
         if not end and len(data) == _CHUNK:  # valid lines are shorter
             end, self._broken = len(data), self._broken + 1
             data = b""
         self._offset += end
         parts += self._reader.take_lines(self._decoded(data[:end]))
-        return MetricsUpdate(tuple(parts), self._reader.progress, self._trouble(), is_all)
+        return MetricsUpdate(tuple(parts), self._reader.progress, self._read_error(), is_complete)
 
     def _decoded(self, data: bytes) -> list[Any]:
         try:
@@ -281,7 +281,7 @@ class MetricsFollower:
             except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
                 self._broken += 1
 
-    def _trouble(self) -> str:
+    def _read_error(self) -> str:
         damaged = self._reader.damaged + self._broken
         if not damaged:
             return ""
@@ -294,9 +294,9 @@ class StoredRun:
     """Metadata and state of a run folder."""
 
     folder: Path
-    about: Mapping[str, Any]
+    metadata: Mapping[str, Any]
     state: str
-    trouble: str = ""
+    read_error: str = ""
 
 
 class RunFolder:
@@ -320,38 +320,38 @@ class RunFolder:
         path = folder / RUN_FILE
         try:
             stamp = path.stat()
-            known = self._known.get(folder)
-            if known is not None and known[:2] == (stamp.st_mtime_ns, stamp.st_size):
-                return known
-            about = read_metadata(path)
+            cached = self._known.get(folder)
+            if cached is not None and cached[:2] == (stamp.st_mtime_ns, stamp.st_size):
+                return cached
+            metadata = read_metadata(path)
         except FileNotFoundError:
             return None
         except OSError as error:
             return 0, 0, StoredRun(folder, {}, "failed", f"{RUN_FILE} cannot be read: {error.strerror or error}.")
         except FileError as error:
             return 0, 0, StoredRun(folder, {}, "failed", f"{RUN_FILE} {error.problem}.")
-        return stamp.st_mtime_ns, stamp.st_size, StoredRun(folder, about, str(about.get("state", "")))
+        return stamp.st_mtime_ns, stamp.st_size, StoredRun(folder, metadata, str(metadata.get("state", "")))
 
 
 def _with_live_state(found: StoredRun) -> StoredRun:
     """A "running" run without a lock was interrupted."""
     if found.state == "running" and not is_run_locked(found.folder):
-        return StoredRun(found.folder, found.about, "interrupted", found.trouble)
+        return StoredRun(found.folder, found.metadata, "interrupted", found.read_error)
     return found
 
 
 def _start_order(found: StoredRun) -> tuple[str, str]:
-    return str(found.about.get("started", "")), found.folder.name
+    return str(found.metadata.get("started", "")), found.folder.name
 
 
-def run_from_stored(found: StoredRun, taken: Collection[int]) -> Run:
+def run_from_stored(stored: StoredRun, used_numbers: Collection[int]) -> Run:
     """Create a Run without curves. If its number is taken, as in merged folders, it gets the next free number."""
-    number = found.about.get("number")
-    if not isinstance(number, int) or number in taken:
-        number = max(taken, default=0) + 1
-    run = Run(number, found.folder)
-    run.describe(found.about, found.state)
-    run.trouble = found.trouble
+    number = stored.metadata.get("number")
+    if not isinstance(number, int) or number in used_numbers:
+        number = max(used_numbers, default=0) + 1
+    run = Run(number, stored.folder)
+    run.describe(stored.metadata, stored.state)
+    run.read_error = stored.read_error
     return run
 
 

@@ -55,20 +55,20 @@ class _Metadata(TypedDict, total=False):
 
 def read_metadata(path: Path) -> dict[str, Any]:
     """Read run.json. Raises FileError if it cannot be read, is damaged, or a field has the wrong type."""
-    about: Any = None
+    metadata: Any = None
     try:
-        about = msgspec.json.decode(read_regular(path, _MAX_BYTES))
-        msgspec.convert(about, _Metadata)
+        metadata = msgspec.json.decode(read_regular(path, _MAX_BYTES))
+        msgspec.convert(metadata, _Metadata)
     except OSError as error:
         raise FileError.from_os_error(path, "cannot be read", error) from None
     except RecursionError:
         problem = "it is nested too deeply"
     except msgspec.ValidationError as error:
-        problem = str(validation_problem(error, about, _Metadata, ""))
+        problem = str(validation_problem(error, metadata, _Metadata, ""))
     except (msgspec.MsgspecError, ValueError) as error:
         problem = str(error)
     else:
-        return about
+        return metadata
     raise FileError(str(path), "", f"is damaged ({problem})", "Choose another run, or restore the file.")
 
 

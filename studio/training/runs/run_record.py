@@ -101,7 +101,7 @@ class RunRecord:
         self._batches: int | None = None
         """Batches per epoch, if known."""
         self._is_stream = False
-        self._about: dict[str, Any] = {
+        self._metadata: dict[str, Any] = {
             "started": _now(),
             "state": "running",
             "settings": dict(settings),
@@ -133,18 +133,23 @@ class RunRecord:
         (self.folder / GRAPH_FILE).write_text(self.graph, encoding="utf-8")
         self._lines = JsonlFile(self.folder / METRICS_FILE)
         with numbering_lock(self.folder.parent):
-            self._about["number"] = next_number(self.folder.parent)
-            self._write_about()
+            self._metadata["number"] = next_number(self.folder.parent)
+            self._write_metadata()
 
     def _resume(self, position: Mapping[str, Any]) -> None:
         """Continue a resumed run. Lines after the checkpoint are removed, because those steps are trained again."""
-        about = read_metadata(self.folder / RUN_FILE)
-        resumed = [*about.get("resumed", []), {"at": _now(), "step": position.get("step", 0)}]
-        kept = {name: value for name, value in about.items() if name not in ("last", "best", "ended", "message")}
-        self._about = {**kept, **position.get("about", {}), **self._about, "started": about.get("started", _now())}
-        self._about["resumed"] = resumed
+        metadata = read_metadata(self.folder / RUN_FILE)
+        resumed = [*metadata.get("resumed", []), {"at": _now(), "step": position.get("step", 0)}]
+        kept = {name: value for name, value in metadata.items() if name not in ("last", "best", "ended", "message")}
+        self._metadata = {
+            **kept,
+            **position.get("about", {}),
+            **self._metadata,
+            "started": metadata.get("started", _now()),
+        }
+        self._metadata["resumed"] = resumed
         self._lines = JsonlFile(self.folder / METRICS_FILE, position.get("metrics", 0))
-        self._write_about()
+        self._write_metadata()
 
     @property
     def is_locked(self) -> bool:
@@ -154,12 +159,12 @@ class RunRecord:
     @property
     def data(self) -> list[dict[str, Any]]:
         """Fingerprints of the data files."""
-        return self._about.get("data", [])
+        return self._metadata.get("data", [])
 
-    def describe(self, **about: Any) -> None:
+    def describe(self, **metadata: Any) -> None:
         """Add fields to run.json."""
-        self._about.update(about)
-        self._writer.run_now(RUN_FILE, self._write_about)
+        self._metadata.update(metadata)
+        self._writer.run_now(RUN_FILE, self._write_metadata)
 
     def write_event(self, event: fit.TrainingEvent, weights: Callable[[], Mapping[str, Tensor]]) -> None:
         """Record an event. `weights` returns the current weights; it is called only for the best validation."""
@@ -183,7 +188,7 @@ class RunRecord:
             case fit.ValidationStep():
                 pass
             case fit.CompileState():
-                self._about["compile"] = {name: getattr(event, name) for name in fit.CompileState.__slots__}
+                self._metadata["compile"] = {name: getattr(event, name) for name in fit.CompileState.__slots__}
 
     def _is_kept(self, step: fit.Step) -> bool:
         """Whether to write a step. For epochs of unknown length, the interval doubles as the epoch grows."""
@@ -195,8 +200,8 @@ class RunRecord:
         """Position of the record, stored in the checkpoint of `step`. Call `flush` before writing that checkpoint."""
         self._queue_best()
         length = 0 if self._lines is None else self._lines.length
-        about = {name: self._about[name] for name in ("last", "best") if name in self._about}
-        return {"step": step, "metrics": length, "about": about}
+        metadata = {name: self._metadata[name] for name in ("last", "best") if name in self._metadata}
+        return {"step": step, "metrics": length, "about": metadata}
 
     def flush(self) -> None:
         """Write pending metrics and best weights: a checkpoint must not be ahead of them.
@@ -218,14 +223,14 @@ class RunRecord:
         Returns:
             Names of the files that could not be written.
         """
-        place = _weights_metadata(self._about.get("last", {}))
+        metadata = _weights_metadata(self._metadata.get("last", {}))
         self._queue_best()
         self._write_lines()
         if weights:
-            self._writer.run_now(WEIGHTS_FILE, lambda: self._save(WEIGHTS_FILE, weights, place))
+            self._writer.run_now(WEIGHTS_FILE, lambda: self._save(WEIGHTS_FILE, weights, metadata))
         self._writer.wait()
-        self._about.update(state=state, ended=_now(), **({"message": message} if message else {}))
-        self._writer.run_now(RUN_FILE, self._write_about)
+        self._metadata.update(state=state, ended=_now(), **({"message": message} if message else {}))
+        self._writer.run_now(RUN_FILE, self._write_metadata)
         lost = self._writer.finish(seconds)
         self.release()
         dropped = 0 if self._lines is None else self._lines.dropped
@@ -252,9 +257,9 @@ class RunRecord:
 
     def _take_results(self, event: fit.Epoch | fit.Validated, weights: Callable[[], Mapping[str, Tensor]]) -> None:
         last = {"epoch": event.epoch, "step": event.step, **result_metrics(event)}
-        self._about["last"] = last
+        self._metadata["last"] = last
         if event.best:
-            self._about["best"] = last
+            self._metadata["best"] = last
             self._best = {name: tensor.clone() for name, tensor in weights().items()}, _weights_metadata(last)
         self._write_lines()
 
@@ -263,7 +268,7 @@ class RunRecord:
         self._written = time.monotonic()
         self._write_lines()
         self._queue_best()
-        self._writer.run_now(RUN_FILE, self._write_about)
+        self._writer.run_now(RUN_FILE, self._write_metadata)
 
     def _queue_best(self) -> None:
         """Queue the best weights for writing, or retry the last failed write."""
@@ -296,11 +301,11 @@ class RunRecord:
         missing = f"{lines.dropped:,} step lines were lost" if lines.dropped else "no line was lost"
         return f"Writing metrics succeeded: {lines.path}; {missing}."
 
-    def _write_about(self) -> str:
+    def _write_metadata(self) -> str:
         path = self.folder / RUN_FILE
-        self._about.update(_read_annotations(path))  # the run may have been renamed meanwhile
+        self._metadata.update(_read_annotations(path))  # the run may have been renamed meanwhile
         try:
-            atomic_file.write(path, _json(self._about))
+            atomic_file.write(path, _json(self._metadata))
         except OSError as error:
             raise FileError.from_os_error(path, "cannot be written", error) from None
         return f"Writing succeeded: {path}."
@@ -320,16 +325,16 @@ def next_number(runs: Path) -> int:
     return 1 + max((number for number in numbers if isinstance(number, int)), default=0)
 
 
-def annotate(folder: Path, **remarks: str | int | None) -> dict[str, Any]:
+def annotate(folder: Path, **annotations: str | int | None) -> dict[str, Any]:
     """Set the name, note or color of a run in run.json; None removes it. Returns the new content. Raises FileError."""
     path = folder / RUN_FILE
     try:
-        known = {**read_metadata(path), **remarks}
-        about = {name: value for name, value in known.items() if value is not None or name not in remarks}
-        atomic_file.write(path, _json(about))
+        merged = {**read_metadata(path), **annotations}
+        metadata = {name: value for name, value in merged.items() if value is not None or name not in annotations}
+        atomic_file.write(path, _json(metadata))
     except OSError as error:
         raise FileError.from_os_error(path, "cannot be written", error) from None
-    return about
+    return metadata
 
 
 def process_record() -> dict[str, Any]:
@@ -337,27 +342,27 @@ def process_record() -> dict[str, Any]:
     return {"number": os.getpid(), "host": platform.node(), "token": _TOKEN}
 
 
-def is_this_process(known: Any) -> bool:
+def is_this_process(record: Any) -> bool:
     """Whether a `process_record` describes this process."""
-    return isinstance(known, dict) and known.get("token") == _TOKEN
+    return isinstance(record, dict) and record.get("token") == _TOKEN
 
 
-def without_annotations(about: Mapping[str, Any]) -> dict[str, Any]:
+def without_annotations(metadata: Mapping[str, Any]) -> dict[str, Any]:
     """The content of run.json without the user's annotations."""
-    return {name: value for name, value in about.items() if name not in _ANNOTATIONS}
+    return {name: value for name, value in metadata.items() if name not in _ANNOTATIONS}
 
 
 def _read_annotations(path: Path) -> dict[str, Any]:
     """The number and the annotations in a run.json; later writes keep them."""
     try:
-        about = read_metadata(path)
+        metadata = read_metadata(path)
     except FileError:
         return {}
-    return {name: about[name] for name in _ANNOTATIONS if name in about}
+    return {name: metadata[name] for name in _ANNOTATIONS if name in metadata}
 
 
-def _json(about: Mapping[str, Any]) -> bytes:
-    return (json.dumps(about, indent=2, ensure_ascii=False) + "\n").encode()
+def _json(metadata: Mapping[str, Any]) -> bytes:
+    return (json.dumps(metadata, indent=2, ensure_ascii=False) + "\n").encode()
 
 
 def _weights_metadata(last: Mapping[str, Any]) -> dict[str, str]:

@@ -52,7 +52,7 @@ class ResumedRun:
     warnings: tuple[str, ...]
     has_ended: bool = False
     """Whether the run was complete and is being extended."""
-    about: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    metadata: Mapping[str, Any] = field(default_factory=dict[str, Any])
     """The content of run.json."""
     file: Path = Path()
     """File of the checkpoint; the run folder if there is none."""
@@ -70,8 +70,8 @@ def find_run_folder(runs: Path, name: str) -> Path | None:
             return folder
     for path in sorted(runs.glob(f"*/{RUN_FILE}")):
         with suppress(FileError):
-            about = read_metadata(path)
-            if name in (str(about.get("number")), f"Run {about.get('number')}", about.get("name")):
+            metadata = read_metadata(path)
+            if name in (str(metadata.get("number")), f"Run {metadata.get('number')}", metadata.get("name")):
                 return path.parent
     return None
 
@@ -93,11 +93,11 @@ def find_resumable(runs: Path, name: str = "") -> Path:
     first: FileError | None = None
     for folder in folders:
         try:
-            about = read_metadata(folder / RUN_FILE)
+            metadata = read_metadata(folder / RUN_FILE)
         except FileError as error:
             first = first or error
             continue
-        if about.get("state") != "done":
+        if metadata.get("state") != "done":
             if first is None:
                 return folder
             remedy = f"Restore the file, or resume the newest undamaged run: --resume {folder.name}."
@@ -108,9 +108,9 @@ def find_resumable(runs: Path, name: str = "") -> Path:
     raise FileError(str(runs), "", problem, "Name a run to resume, or start a new one.")
 
 
-def _is_damaged(about: Path) -> bool:
+def _is_damaged(metadata: Path) -> bool:
     try:
-        read_metadata(about)
+        read_metadata(metadata)
     except FileError:
         return True
     return False
@@ -118,16 +118,16 @@ def _is_damaged(about: Path) -> bool:
 
 def load_run(folder: Path) -> ResumedRun:
     """Load a run with its newest valid checkpoint. Raises FileError if it cannot be resumed."""
-    about = read_metadata(folder / RUN_FILE)
+    metadata = read_metadata(folder / RUN_FILE)
     if is_run_locked(folder):
         raise locked_error(folder)
-    file, checkpoint, trouble = newest_checkpoint(folder)
-    warnings = [trouble] if trouble else []
+    file, checkpoint, message = newest_checkpoint(folder)
+    warnings = [message] if message else []
     if checkpoint is not None and not _has_lines(folder / METRICS_FILE, checkpoint["metrics"]["metrics"]):
         warnings.append(f"{folder / METRICS_FILE} has lost lines from before the checkpoint. They remain missing.")
     warnings += _lost_batches_warning(folder, None if checkpoint is None else checkpoint["metrics"].get("step", 0))
-    known = package_versions()
-    changed = [name for name, version in about.get("versions", {}).items() if known.get(name) != version]
+    installed = package_versions()
+    changed = [name for name, version in metadata.get("versions", {}).items() if installed.get(name) != version]
     if changed:
         warnings.append(
             f"The run started with other versions of {', '.join(changed)}. Results may differ in the last digits."
@@ -138,11 +138,11 @@ def load_run(folder: Path) -> ResumedRun:
     return ResumedRun(
         folder,
         document,
-        about.get("settings", {}),
+        metadata.get("settings", {}),
         checkpoint,
         tuple(warnings),
-        about.get("state") == "done",
-        about,
+        metadata.get("state") == "done",
+        metadata,
         folder if file is None else file,
     )
 
@@ -180,7 +180,7 @@ def lock_run(run: ResumedRun) -> RunLock:
     except OSError as error:
         raise FileError.from_os_error(run.folder / LOCK_FILE, "cannot be written", error) from None
     try:
-        if without_annotations(read_metadata(run.folder / RUN_FILE)) != without_annotations(run.about):
+        if without_annotations(read_metadata(run.folder / RUN_FILE)) != without_annotations(run.metadata):
             problem = "was changed by another process while it was loaded"
             raise FileError(str(run.folder), "", problem, "Resume the run again.")
     except FileError:
@@ -218,11 +218,14 @@ def check_something_left(run: ResumedRun, epochs: int | None, steps: int | None)
     if run.checkpoint is None or not run.has_ended:
         return
     training = run.checkpoint["training"]
-    for done, asked, what in ((training["epoch"], epochs, "epochs"), (training["step"], steps, "steps")):
-        if asked is not None and done >= asked:
-            remedy = f"To train longer, set a total above {done} {what}."
+    for done, requested, unit in ((training["epoch"], epochs, "epochs"), (training["step"], steps, "steps")):
+        if requested is not None and done >= requested:
+            remedy = f"To train longer, set a total above {done} {unit}."
             raise FileError(
-                str(run.folder), "", f"has already trained for {done} {what}; the requested total is {asked}", remedy
+                str(run.folder),
+                "",
+                f"has already trained for {done} {unit}; the requested total is {requested}",
+                remedy,
             )
 
 
@@ -293,12 +296,12 @@ def check_same_data(run: ResumedRun, found: Sequence[Mapping[str, Any]]) -> None
     """Raise FileError if the data files have changed since the run started."""
     if run.checkpoint is None:
         return
-    known: Sequence[Mapping[str, Any]] = run.checkpoint["data"]
-    for before, now in zip(known, found, strict=False):
+    expected: Sequence[Mapping[str, Any]] = run.checkpoint["data"]
+    for before, now in zip(expected, found, strict=False):
         if before["sha256"] != now["sha256"]:
             raise FileError(str(now["path"]), "", "has changed since the run started", _NEW_RUN)
-    if len(known) != len(found):
-        problem = f"started with {len(known)} data files, but the project now reads {len(found)}"
+    if len(expected) != len(found):
+        problem = f"started with {len(expected)} data files, but the project now reads {len(found)}"
         raise FileError(str(run.folder), "", problem, _NEW_RUN)
 
 
@@ -326,9 +329,9 @@ def load_weights(path: Path) -> Mapping[str, Tensor]:
     if path.is_dir():
         if (path / WEIGHTS_FILE).exists():
             return load_weights(path / WEIGHTS_FILE)
-        _, checkpoint, trouble = newest_checkpoint(path)
+        _, checkpoint, message = newest_checkpoint(path)
         if checkpoint is None:
-            raise FileError(str(path), "", "contains no weights", f"{trouble} Choose another run.".lstrip())
+            raise FileError(str(path), "", "contains no weights", f"{message} Choose another run.".lstrip())
         return weights_in_checkpoint(checkpoint)
     found = load_file(path)
     if is_checkpoint(found):

@@ -40,50 +40,50 @@ class _Weights(NamedTuple):
 
 
 @functools.lru_cache(maxsize=4)
-def _weights(share: float) -> _Weights:
-    place, block = np.arange(BLOCK), np.arange(_PIECE)
-    far, farther = place[:, None] - place, block[:, None] - block
-    within = np.where(far >= 0, share ** np.maximum(far, 0), 0.0) * (1 - share)
-    between = np.where(farther >= 0, share ** (BLOCK * np.maximum(farther, 0)), 0.0)
-    before, ends = np.power(share, place + 1.0), np.power(share, BLOCK * (block + 1.0))
+def _weights(decay: float) -> _Weights:
+    position, block = np.arange(BLOCK), np.arange(_PIECE)
+    distance, block_distance = position[:, None] - position, block[:, None] - block
+    within = np.where(distance >= 0, decay ** np.maximum(distance, 0), 0.0) * (1 - decay)
+    between = np.where(block_distance >= 0, decay ** (BLOCK * np.maximum(block_distance, 0)), 0.0)
+    before, ends = np.power(decay, position + 1.0), np.power(decay, BLOCK * (block + 1.0))
     return _Weights(*(part.astype(np.float64) for part in (within, before, between, ends)))
 
 
-def window_length(share: float) -> int:
+def window_length(decay: float) -> int:
     """Number of past values with a non-negligible weight."""
-    return math.ceil(math.log(_NEGLIGIBLE) / math.log(share)) if share > 0 else 0
+    return math.ceil(math.log(_NEGLIGIBLE) / math.log(decay)) if decay > 0 else 0
 
 
-def smooth(values: Array, share: float, first: int = 0, last: int | None = None) -> Array:
-    """Exponential moving average with decay `share` (0 to below 1) of the values from `first` to before `last`.
+def smooth(values: Array, decay: float, first: int = 0, last: int | None = None) -> Array:
+    """Exponential moving average with decay `decay` (0 to below 1) of the values from `first` to before `last`.
 
     Bias-corrected at the start. Non-finite values are skipped; the result is NaN once all finite values have a
     negligible weight.
     """
     last = len(values) if last is None else last
-    if share <= 0:
+    if decay <= 0:
         return values[first:last]
-    begin = max(_known_before(values, first) - window_length(share), 0)
-    wanted = values[begin:last]
-    whole = np.concatenate([wanted, np.full(-len(wanted) % BLOCK, np.nan)])
+    begin = max(_last_finite_index(values, first) - window_length(decay), 0)
+    window = values[begin:last]
+    padded = np.concatenate([window, np.full(-len(window) % BLOCK, np.nan)])
     # Values before `begin` have a negligible weight.
-    parts = [part.T.ravel() for part in _means(whole, share, [0.0, 0.0])]
-    found = np.concatenate(parts) if parts else wanted
-    return found[first - begin : len(wanted)]
+    parts = [part.T.ravel() for part in _means(padded, decay, [0.0, 0.0])]
+    found = np.concatenate(parts) if parts else window
+    return found[first - begin : len(window)]
 
 
-def smooth_at(values: Array, share: float, place: int) -> float:
+def smooth_at(values: Array, decay: float, index: int) -> float:
     """The smoothed value at one index."""
-    return float(smooth(values, share, place, place + 1)[0])
+    return float(smooth(values, decay, index, index + 1)[0])
 
 
-def _known_before(values: Array, place: int) -> int:
+def _last_finite_index(values: Array, index: int) -> int:
     """Index of the last finite value at or before an index; 0 if there is none."""
-    end, size = place + 1, BLOCK
+    end, size = index + 1, BLOCK
     while end > 0:
-        known = np.flatnonzero(np.isfinite(values[max(end - size, 0) : end]))
-        if len(known):
-            return max(end - size, 0) + int(known[-1])
+        finite = np.flatnonzero(np.isfinite(values[max(end - size, 0) : end]))
+        if len(finite):
+            return max(end - size, 0) + int(finite[-1])
         end, size = end - size, 2 * size
     return 0
 
@@ -91,8 +91,8 @@ def _known_before(values: Array, place: int) -> int:
 class SmoothedBlocks:
     """Minima and maxima of the smoothed curve in blocks of 8 values, computed in steps of 64 values."""
 
-    def __init__(self, share: float) -> None:
-        self.share = share
+    def __init__(self, decay: float) -> None:
+        self.decay = decay
         self._low, self._high = GrowableArray(), GrowableArray()
         self._sums = [0.0, 0.0]
         self.extremes = MinMaxPyramid(self._low, self._high)
@@ -103,13 +103,13 @@ class SmoothedBlocks:
 
     def follow(self, values: Array) -> None:
         """Add the values that are new since the last call."""
-        for means in _means(values[len(self) : len(values) // BLOCK * BLOCK], self.share, self._sums):
+        for means in _means(values[len(self) : len(values) // BLOCK * BLOCK], self.decay, self._sums):
             small = means.reshape(FACTOR, FACTOR, -1)
             self._low.extend(np.fmin.reduce(small, axis=1).T.ravel())
             self._high.extend(np.fmax.reduce(small, axis=1).T.ravel())
 
 
-def _means(values: Array, share: float, sums: list[float]) -> Iterator[Array]:
+def _means(values: Array, decay: float, sums: list[float]) -> Iterator[Array]:
     """Yield smoothed values of complete blocks, as (position, block) arrays.
 
     Args:
@@ -117,20 +117,20 @@ def _means(values: Array, share: float, sums: list[float]) -> Iterator[Array]:
     """
     for begin in range(0, len(values), BLOCK * _PIECE):
         blocks = values[begin : begin + BLOCK * _PIECE].reshape(-1, BLOCK).T
-        known = np.isfinite(blocks)
-        if sums[1] >= _SETTLED and known.all():
-            means, sums[0] = _weighted(blocks, share, sums[0])
+        is_finite = np.isfinite(blocks)
+        if sums[1] >= _SETTLED and is_finite.all():
+            means, sums[0] = _weighted(blocks, decay, sums[0])
         else:
-            above, sums[0] = _weighted(np.where(known, blocks, 0.0), share, sums[0])
-            below, sums[1] = _weighted(known.astype(np.float64), share, sums[1])
+            weighted_sums, sums[0] = _weighted(np.where(is_finite, blocks, 0.0), decay, sums[0])
+            weight_sums, sums[1] = _weighted(is_finite.astype(np.float64), decay, sums[1])
             with np.errstate(invalid="ignore"):
-                means = above / np.where(below > _VANISHED, below, np.nan)
+                means = weighted_sums / np.where(weight_sums > _VANISHED, weight_sums, np.nan)
         yield means
 
 
-def _weighted(blocks: Array, share: float, before: float) -> tuple[Array, float]:
+def _weighted(blocks: Array, decay: float, before: float) -> tuple[Array, float]:
     """Weighted sums at all positions, and the last one."""
-    weights, count = _weights(share), blocks.shape[1]
+    weights, count = _weights(decay), blocks.shape[1]
     found = weights.within @ blocks
     ends = weights.between[:count, :count] @ found[-1] + before * weights.ends[:count]
     found += weights.before[:, None] * np.concatenate([[before], ends[:-1]])

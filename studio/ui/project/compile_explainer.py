@@ -16,8 +16,8 @@ from engine import fit
 from engine.compiler import Explanation
 from studio.document.model import Document
 from studio.lowering.program import LoweringError
-from studio.training.explaining import Found, Stage, explaining, is_same_step
-from studio.training.regions import RegionMap, on_canvas
+from studio.training.regions import RegionMap, map_to_canvas
+from studio.training.staged_explanation import ExplanationUpdate, Stage, explain_in_stages, is_same_step
 from studio.ui.project.project_store import ProjectStore
 from studio.ui.project.training_runner import TrainingRunner
 
@@ -73,7 +73,9 @@ class CompileExplainer(QObject):
         """Compiled regions mapped to the nodes of the canvas."""
         if self._map is None:
             document = self._store.document
-            self._map = on_canvas(self.explanation, document.nodes, document.wires) if self.explanation else RegionMap()
+            self._map = (
+                map_to_canvas(self.explanation, document.nodes, document.wires) if self.explanation else RegionMap()
+            )
         return self._map
 
     @property
@@ -97,7 +99,7 @@ class CompileExplainer(QObject):
         self._requested_document = store.document
         self.stage = Stage("preparing")
         self._set_state("working")
-        self._begin(explaining(store.request_report(), name=store.name))
+        self._begin(explain_in_stages(store.request_report(), name=store.name))
 
     def cancel(self) -> None:
         """Cancel the current request; the previous explanation is kept."""
@@ -144,12 +146,12 @@ class CompileExplainer(QObject):
 
     # -- background thread
 
-    def _begin(self, items: Iterator[Found]) -> None:
+    def _begin(self, items: Iterator[ExplanationUpdate]) -> None:
         number = self._current_request = next(self._request_numbers)
         self._thread = threading.Thread(target=self._work, args=(number, items), name="gradwire-explain", daemon=True)
         self._thread.start()
 
-    def _work(self, number: int, items: Iterator[Found]) -> None:
+    def _work(self, number: int, items: Iterator[ExplanationUpdate]) -> None:
         try:
             for item in items:
                 if number != self._current_request:
@@ -227,7 +229,7 @@ class CompileExplainer(QObject):
         return self.document is not None and not is_same_step(self.document, self._store.document)
 
 
-def _read(explanation: Callable[[], Explanation | None]) -> Iterator[Found]:
+def _read(explanation: Callable[[], Explanation | None]) -> Iterator[ExplanationUpdate]:
     found = explanation()
     if found is not None:
         yield found

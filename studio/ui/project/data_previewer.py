@@ -19,7 +19,7 @@ from studio.lowering.analysis.node_graph import NodeGraph
 from studio.nodes.catalogue import Catalogue
 from studio.training.data.data_chain import ChainOpener, DataProblem, chain_to, data_node_for_selection
 from studio.training.data.data_statistics import Progress, compute_statistics
-from studio.training.data.sample_preview import Facts, Look, Preview, Sample
+from studio.training.data.sample_preview import Facts, Preview, Sample, SampleSelection
 from studio.training.data.statistics_records import Statistics
 from studio.ui.project.project_store import ProjectStore
 
@@ -42,7 +42,7 @@ class _OpenResult:
 class SampleBatch:
     """Requested samples."""
 
-    look: Look
+    selection: SampleSelection
     first: int
     total: int
     """Number of available samples."""
@@ -69,7 +69,7 @@ class DataPreviewer(QObject):
         self._pool = ThreadPoolExecutor(max_workers=1, thread_name_prefix="data")
         self._request_numbers = itertools.count(1)
         self._newest_request: dict[str, int] = {}
-        self._pending: dict[str, tuple[Look, int, int]] = {}
+        self._pending: dict[str, tuple[SampleSelection, int, int]] = {}
         self._preview: Preview | None = None
         self._statistics_by_splits: dict[tuple[Splits, ...], Statistics] = {}
         self._statistics_thread: threading.Thread | None = None
@@ -120,13 +120,13 @@ class DataPreviewer(QObject):
             self._set_state("opening")
         self._submit("open", partial(work, self._preview), self._on_opened)
 
-    def request_samples(self, look: Look, first: int, count: int) -> None:
+    def request_samples(self, selection: SampleSelection, first: int, count: int) -> None:
         """Request samples. Pending requests for other samples are dropped."""
-        self._request("rows", look, first, count, self.samples_ready.emit, as_thumbnail=True)
+        self._request("rows", selection, first, count, self.samples_ready.emit, as_thumbnail=True)
 
-    def request_sample(self, look: Look, index: int) -> None:
+    def request_sample(self, selection: SampleSelection, index: int) -> None:
         """Request one sample with all its values."""
-        self._request("detail", look, index, 1, self.sample_ready.emit, as_thumbnail=False)
+        self._request("detail", selection, index, 1, self.sample_ready.emit, as_thumbnail=False)
 
     def compute_statistics(self) -> None:
         """Compute the statistics of the current node, unless they are cached or being computed."""
@@ -173,14 +173,14 @@ class DataPreviewer(QObject):
     def _request(
         self,
         kind: str,
-        look: Look,
+        selection: SampleSelection,
         first: int,
         count: int,
         deliver: Callable[[SampleBatch], object],
         *,
         as_thumbnail: bool,
     ) -> None:
-        preview, request = self._preview, (look, first, count)
+        preview, request = self._preview, (selection, first, count)
         if preview is None or self._pending.get(kind) == request:
             return
         self._pending[kind] = request
@@ -189,11 +189,13 @@ class DataPreviewer(QObject):
             return self._pending.get(kind) != request
 
         def read() -> SampleBatch | None:
-            if look.category is not None:
-                preview.rows(look, is_stale)  # the only slow part
+            if selection.category is not None:
+                preview.rows(selection, is_stale)  # the only slow part
                 if is_stale():
                     return None
-            return SampleBatch(look, first, preview.count(look), preview.fetch(look, first, count, small=as_thumbnail))
+            return SampleBatch(
+                selection, first, preview.count(selection), preview.fetch(selection, first, count, small=as_thumbnail)
+            )
 
         def show(answer: SampleBatch | None) -> None:
             if not is_stale():

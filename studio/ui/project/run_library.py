@@ -117,7 +117,7 @@ class RunLibrary(QObject):
 
     def set_metadata(self, run: Run, about: Mapping[str, Any]) -> None:
         """Set the contents of a run's run.json that this process has just written."""
-        run.about = about
+        run.metadata = about
         self._recently_written.add(run)
         self.metadata_changed.emit()
 
@@ -169,8 +169,8 @@ class RunLibrary(QObject):
         self._is_scanning = False
         for run, follower, updates in result.updates:
             if self._followers.get(run) is follower:
-                run.catch_up(updates)
-                if updates.is_all:
+                run.apply_update(updates)
+                if updates.is_complete:
                     self._read.add(run)
         self._update_runs(result.found)
         if result.updates:
@@ -190,11 +190,11 @@ class RunLibrary(QObject):
                 new_runs.append(run)
             elif run in self._recently_written:
                 continue  # this scan may have read outdated metadata; the next one reads it again
-            elif run.about is not stored.about or (run.state != stored.state and not run.is_own):
+            elif run.metadata is not stored.metadata or (run.state != stored.state and not run.is_own):
                 self._reopen(run, stored)
                 if run.is_live:
                     self._read.discard(run)  # its last lines may have been written after the scan
-                run.describe(stored.about, stored.state)
+                run.describe(stored.metadata, stored.state)
                 changed = True
         removed = [
             run for folder, run in by_folder.items() if self._run_folder.folder == folder.parent and not run.is_live
@@ -220,7 +220,7 @@ class RunLibrary(QObject):
 
     def _own_run(self, found: StoredRun) -> Run | None:
         """The run of this process that writes to the found folder."""
-        if is_this_process(found.about.get("process")):
+        if is_this_process(found.metadata.get("process")):
             for run in self.runs:
                 if run.is_own and run.is_live and run.folder is None:
                     run.folder = found.folder
@@ -229,8 +229,8 @@ class RunLibrary(QObject):
 
     def _reopen(self, run: Run, found: StoredRun) -> None:
         """Read a run again that another process has resumed or rewound."""
-        is_others = found.state == "running" and not is_this_process(found.about.get("process"))
-        went_back = run.about.get("resumed") != found.about.get("resumed")
+        is_others = found.state == "running" and not is_this_process(found.metadata.get("process"))
+        went_back = run.metadata.get("resumed") != found.metadata.get("resumed")
         if (run.is_own and not run.is_live and is_others) or (not run.is_own and went_back):
             run.is_own = False
             run.add([Rewind(-1)])
@@ -293,7 +293,7 @@ def _read_all(follower: MetricsFollower) -> Iterable[MetricsUpdate]:
     while True:
         updates = follower.read()
         yield updates
-        if updates.is_all:
+        if updates.is_complete:
             return
 
 
@@ -301,15 +301,15 @@ def _assign_numbers(runs: Iterable[Run]) -> None:
     """Give runs the numbers of their records. A run that starts here has a provisional number until its record
     exists."""
     used: set[int] = set()
-    for run in sorted(runs, key=lambda run: not isinstance(run.about.get("number"), int)):
-        recorded = run.about.get("number", run.number)
+    for run in sorted(runs, key=lambda run: not isinstance(run.metadata.get("number"), int)):
+        recorded = run.metadata.get("number", run.number)
         number = recorded if isinstance(recorded, int) else run.number
         run.number = max(used) + 1 if number in used else number
         used.add(run.number)
 
 
 def _order(run: Run) -> tuple[str, int]:
-    return str(run.about.get("started", "")), run.number
+    return str(run.metadata.get("started", "")), run.number
 
 
 __all__ = ["POLL_MS", "RunLibrary"]

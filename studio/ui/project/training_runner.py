@@ -1,4 +1,4 @@
-"""Trains a project: one Session at a time, whose events a timer delivers to the GUI thread."""
+"""Trains a project: one TrainingSession at a time, whose events a timer delivers to the GUI thread."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from studio.document.document_errors import FileError
 from studio.lowering.problems.problem import Problem
 from studio.training.runs.run_history import MetricsUpdate, Run
 from studio.training.runs.run_resuming import ResumedRun, load_run, with_difference_warning
-from studio.training.session import Session
 from studio.training.session_events import AutogradCaptured, Failed, SessionEvent, StateChanged, Warned
+from studio.training.training_session import TrainingSession
 from studio.ui.project.project_store import ProjectStore
 from studio.ui.project.refresh_interval import MIN_MS, RefreshInterval
 from studio.ui.project.run_library import RunLibrary
@@ -45,8 +45,8 @@ class TrainingRunner(QObject):
         super().__init__(parent)
         self._store = store
         self._library = library
-        self._session: Session | None = None
-        self._snapshot_session: Session | None = None
+        self._session: TrainingSession | None = None
+        self._snapshot_session: TrainingSession | None = None
         """Session that only runs single steps for the Autograd panel."""
         self._pending_snapshots = 0
         self._state_before_resume = ("", False)
@@ -173,7 +173,7 @@ class TrainingRunner(QObject):
                 return
             session = self._snapshot_session = self._make_session(runs=None)
         self._pending_snapshots += 1
-        session.look()
+        session.capture_autograd()
         self._timer.start()
 
     def step_seconds(self) -> float | None:
@@ -185,7 +185,9 @@ class TrainingRunner(QObject):
         return None if self._session is None else self._session.explanation()
 
     def _drain_and_reschedule(self) -> None:
-        self._timer.setInterval(self._refresh_interval.next_ms(None if self.run is None else self.run.progress.pace))
+        self._timer.setInterval(
+            self._refresh_interval.next_ms(None if self.run is None else self.run.progress.seconds_per_batch)
+        )
         self.drain()
 
     def _drain_quickly(self) -> None:
@@ -225,7 +227,7 @@ class TrainingRunner(QObject):
             "started": datetime.now().astimezone().isoformat(timespec="seconds"),
             "settings": {name: getattr(settings, name) for name in type(settings).__slots__},
         }
-        run = Run(self._library.next_number, about=about, document=self._session.document, is_own=True)
+        run = Run(self._library.next_number, metadata=about, document=self._session.document, is_own=True)
         self._library.add(run)
         self._follow(run)
         return True
@@ -237,13 +239,13 @@ class TrainingRunner(QObject):
             self._refuse_second_run()
             return
         for part in updates:
-            run.catch_up(part)
+            run.apply_update(part)
         self._store.set_run_problems(())
         store = self._store
         resumed = with_difference_warning(resumed, "The canvas", store.document, store.catalogue, epochs=epochs)
         self._state_before_resume = (run.state, run.is_own)
         run.document, run.is_own, run.is_shown = resumed.document, True, True
-        self._session = Session(
+        self._session = TrainingSession(
             resumed.document, store.catalogue, base=store.base, name=store.name, resume=resumed, epochs=epochs
         )
         self._follow(run)
@@ -264,9 +266,9 @@ class TrainingRunner(QObject):
         self._store.set_run_problems(())
         return True
 
-    def _make_session(self, *, runs: Path | None, start_from: Path | None = None) -> Session:
+    def _make_session(self, *, runs: Path | None, start_from: Path | None = None) -> TrainingSession:
         store = self._store
-        return Session(
+        return TrainingSession(
             store.document,
             store.catalogue,
             base=store.base,
@@ -276,10 +278,10 @@ class TrainingRunner(QObject):
             get_report=store.request_report(),
         )
 
-    def _sessions(self) -> list[Session]:
+    def _sessions(self) -> list[TrainingSession]:
         return [session for session in (self._session, self._snapshot_session) if session is not None]
 
-    def _active_session(self) -> Session:
+    def _active_session(self) -> TrainingSession:
         assert self._session is not None
         return self._session
 

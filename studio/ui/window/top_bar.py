@@ -134,8 +134,8 @@ class TopBar(QWidget):
             where = "the GPU" if project.runner.run and project.runner.run.device == "cuda" else "Gradwire"
             memory = number_format.size(project.runner.memory)
             values.append(_LiveValue("Memory", memory, tip=f"Memory in use by {where}, including data"))
-            if progress.waiting is not None:
-                values.append(_data_wait_value(progress.waiting))
+            if progress.waiting_fraction is not None:
+                values.append(_data_wait_value(progress.waiting_fraction))
         return values
 
     def _choose_device(self, index: int) -> None:

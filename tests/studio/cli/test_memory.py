@@ -19,9 +19,9 @@ import json, sys
 import psutil
 import main
 from engine import fit
-from studio.training.session import Session
+from studio.training.training_session import TrainingSession
 
-resident, tell = [], Session._emit
+resident, tell = [], TrainingSession._emit
 
 
 def record_memory(self, event):
@@ -30,7 +30,7 @@ def record_memory(self, event):
         resident.append(psutil.Process().memory_info().rss)
 
 
-Session._emit = record_memory
+TrainingSession._emit = record_memory
 code = main.main(sys.argv[1:])
 print(json.dumps(resident))
 sys.exit(code)

@@ -37,9 +37,9 @@ def assert_same_run(one: Path, other: Path) -> None:
 CHILD = """
 import os, signal, sys, threading
 import main
-from studio.training.session import Session
+from studio.training.training_session import TrainingSession
 
-left, tell = int(sys.argv.pop(1)), Session._emit
+left, tell = int(sys.argv.pop(1)), TrainingSession._emit
 
 
 def count(frame, event, argument):
@@ -56,7 +56,7 @@ def begin(self, event):
     tell(self, event)
 
 
-Session._emit = begin
+TrainingSession._emit = begin
 sys.exit(main.main(sys.argv[1:]))
 """
 """Kills itself after N calls and returns of functions during training."""

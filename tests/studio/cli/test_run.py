@@ -14,7 +14,7 @@ import pytest
 from engine.io import load_file
 from studio.lowering.problems.problem import Problem
 from studio.training.runs import run_record
-from studio.training.session import Session
+from studio.training.training_session import TrainingSession
 
 ROOT = Path(__file__).parents[3]
 
@@ -84,10 +84,10 @@ def test_weights_to_begin_with_that_are_not_there_leave_no_run(gradwire, project
 
 
 def test_a_run_that_fails(gradwire, project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def broken(self: Session) -> None:
+    def broken(self: TrainingSession) -> None:
         raise RuntimeError("boom")
 
-    monkeypatch.setattr(Session, "_prepare", broken)
+    monkeypatch.setattr(TrainingSession, "_prepare", broken)
     result = gradwire("run", project, "--json")
     assert result.code == 1
     problem = Problem("error", "run-failed", "RuntimeError: boom")
@@ -215,7 +215,7 @@ def test_weights_that_could_not_be_written_are_no_success(
         raise OSError(errno.ENOSPC, "No space left on device")
 
     monkeypatch.setattr(run_record, "save_file", full)
-    monkeypatch.setattr("studio.training.session._RETRY_SECONDS", 0.0)
+    monkeypatch.setattr("studio.training.training_session._RETRY_SECONDS", 0.0)
     result = gradwire("run", project, "--epochs", 1, "--out", project.parent / "out")
     assert result.code == 1
     assert "weights.safetensors cannot be written" in result.err

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from studio.document.recent_projects import LONGEST, RecentFiles
+from studio.document.recent_projects import MAX_FILES, RecentFiles
 
 
 def made(folder: Path, name: str) -> Path:
@@ -26,7 +26,7 @@ def test_the_last_opened_comes_first_and_once(tmp_path: Path) -> None:
 
 def test_at_most_twelve(tmp_path: Path) -> None:
     recent = RecentFiles(tmp_path / "state")
-    paths = [made(tmp_path, f"{index}.gradwire") for index in range(LONGEST + 3)]
+    paths = [made(tmp_path, f"{index}.gradwire") for index in range(MAX_FILES + 3)]
     for path in paths:
         recent.add(path)
     assert recent.paths() == tuple(reversed(paths[3:]))

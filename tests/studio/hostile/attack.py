@@ -28,7 +28,7 @@ from engine.compiler.kernels import compile_process
 from engine.compiler.kernels.kernel_cache import FOLDER_VARIABLE
 from engine.io import save_file
 from studio import cli
-from studio.cli.sweep import worker_pool
+from studio.cli.sweep import trial_pool
 from studio.document import node_clipboard
 from studio.document.document_errors import DocumentError
 from studio.document.project_files import load
@@ -43,7 +43,7 @@ from tests.studio.hostile.audit import ROOT, Audit, Forbidden
 from tests.studio.hostile.documents import BASES, EXPLOIT, Hostile, hostile, named
 from tests.studio.lowering.graphs import mlp
 
-STARTED = [[sys.executable, "-P", "-c", start] for start in (compile_process._START, worker_pool._START)]
+STARTED = [[sys.executable, "-P", "-c", start] for start in (compile_process._START, trial_pool._START)]
 """The processes that the product starts."""
 
 

@@ -13,7 +13,7 @@ from engine.dtypes import float64, uint8
 from studio.document.model import Document, Node
 from studio.lowering.analysis.input_scale import InputScale
 from studio.nodes.catalogue import catalogue
-from studio.training import Session
+from studio.training import TrainingSession
 from tests.studio.lowering.graphs import digits, fixed, only, report, wire
 
 
@@ -36,7 +36,7 @@ def test_digits_from_0_to_16_are_normalized_and_learned() -> None:
     assert report(mended).problems == ()
     [normalize] = [node for node in mended.nodes.values() if node.type == "transforms.Normalize"]
     assert normalize.params == {"mean": pytest.approx(4.88, abs=0.2), "std": pytest.approx(6.0, abs=0.2)}
-    run = Session(mended, catalogue(), epochs=10, seed=1, compile=False)
+    run = TrainingSession(mended, catalogue(), epochs=10, seed=1, compile=False)
     run.start()
     assert run.join(600)
     last = [event for event in run.events() if isinstance(event, fit.Epoch)][-1]

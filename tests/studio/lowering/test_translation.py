@@ -18,7 +18,7 @@ from studio.document.model import Document, Node
 from studio.lowering.check import check
 from studio.lowering.error_translation import translate_error
 from studio.nodes.catalogue import catalogue
-from studio.training import Failed, Session, Warned
+from studio.training import Failed, TrainingSession, Warned
 from tests.studio.lowering.graphs import changed, digits, mlp, only
 
 ENGINE = Path(errors.__file__).parent
@@ -34,7 +34,7 @@ def in_place() -> Document:
 
 
 def test_a_stale_tensor_is_reported_at_the_node_that_needs_it() -> None:
-    run = Session(in_place(), catalogue(), steps=1)
+    run = TrainingSession(in_place(), catalogue(), steps=1)
     run.start()
     assert run.join(600)
     [failed] = [event for event in run.events() if isinstance(event, Failed)]
@@ -161,7 +161,7 @@ def test_run_messages_contain_no_python(
         return forward(self, x)
 
     monkeypatch.setattr(nn.ReLU, "forward", sabotaged)
-    run = Session(report.document, catalogue(), get_report=lambda: report, steps=1, compile=False)
+    run = TrainingSession(report.document, catalogue(), get_report=lambda: report, steps=1, compile=False)
     run.start()
     assert run.join(600)
     events = [event for event in run.events() if isinstance(event, (Failed, Warned))]

@@ -9,7 +9,7 @@ import pytest
 import engine
 from studio.document.model import Document, Endpoint, Node, TrainingSettings, Wire
 from studio.nodes.catalogue import Catalogue, catalogue
-from studio.training import Session
+from studio.training import TrainingSession
 
 
 @pytest.fixture(autouse=True)
@@ -61,13 +61,13 @@ def digits() -> Callable[..., Document]:
 
 
 @pytest.fixture
-def session(digits) -> Iterator[Callable[..., Session]]:
+def session(digits) -> Iterator[Callable[..., TrainingSession]]:
     """Creates sessions, and ends their threads."""
-    made: list[Session] = []
+    made: list[TrainingSession] = []
     known: Catalogue = catalogue()  # before a test patches a node's class
 
-    def make(document: Document | None = None, **options: Any) -> Session:
-        made.append(Session(digits() if document is None else document, known, **options))
+    def make(document: Document | None = None, **options: Any) -> TrainingSession:
+        made.append(TrainingSession(digits() if document is None else document, known, **options))
         return made[-1]
 
     yield make

@@ -59,9 +59,9 @@ def test_a_smoothed_band_covers_the_whole_course_in_view_and_nothing_else(
     made = CurveColumn()
     for piece in np.array_split(values, pieces):
         made.extend(piece)
-        made.band(np.arange(float(len(made))), left, right, columns, share=share)
+        made.band(np.arange(float(len(made))), left, right, columns, decay=share)
     course = smooth(values, share)
-    band = made.band(x, left, right, columns, share=share)
+    band = made.band(x, left, right, columns, decay=share)
     inside = course[(x >= left) & (x <= right)]
     for found in (band.low, band.high):
         nearest = course[np.abs(course - found[:, None]).argmin(axis=1)]
@@ -72,11 +72,11 @@ def test_a_smoothed_band_covers_the_whole_course_in_view_and_nothing_else(
 
 def test_another_smoothing_and_a_truncation_are_smoothed_again() -> None:
     made, x = column(noise(6400)), np.arange(6400.0)
-    made.band(x, 0, 6400, 20, share=0.9)
-    assert made.unsmoothed(0.9) == 0 and made.unsmoothed(0.5) == 6400
+    made.band(x, 0, 6400, 20, decay=0.9)
+    assert made.count_unsmoothed(0.9) == 0 and made.count_unsmoothed(0.5) == 6400
     made.cut(3200)
     made.extend(np.ones(3200))
-    band = made.band(x, 0, 6400, 20, share=0.9)
+    band = made.band(x, 0, 6400, 20, decay=0.9)
     expected = smooth(np.concatenate([noise(6400)[:3200], np.ones(3200)]), 0.9)
     assert band.high.max() == expected.max() and abs(band.high[-1] - 1) < 1e-12
 
@@ -117,9 +117,9 @@ def test_a_track_keeps_its_columns_alike() -> None:
     track.extend(np.array([3.0]), np.array([0.4]), {"accuracy": np.array([0.5])})
     assert {name: len(column) for name, column in track.columns.items()} == {"loss": 3, "accuracy": 3}
     np.testing.assert_equal(track.columns["accuracy"].values, [math.nan, math.nan, 0.5])
-    assert track.places("epoch").tolist() == [1.0, 2.0, 3.0]
+    assert track.positions("epoch").tolist() == [1.0, 2.0, 3.0]
     track.cut(1)
     assert len(track) == 1
     track.extend(np.array([2.0]), np.array([0.3]), {"loss": np.array([9.0])})
     assert track.columns["loss"].values.tolist() == [3.0, 9.0]
-    assert track.places("seconds").tolist() == [0.1, 0.3]
+    assert track.positions("seconds").tolist() == [0.1, 0.3]

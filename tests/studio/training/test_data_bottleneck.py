@@ -16,7 +16,7 @@ DOCUMENT = template("digits-mlp").document
 
 
 def progress(waiting: float | None = 0.43, pace: float = 0.028, step: int = 100) -> RunProgress:
-    return RunProgress(step=step, waiting=waiting, pace=pace)
+    return RunProgress(step=step, waiting_fraction=waiting, seconds_per_batch=pace)
 
 
 def test_a_long_wait_is_a_problem_of_the_loader(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -13,20 +13,20 @@ Event = int | str
 letters = st.sampled_from("abAB")
 
 
-def mailbox(most: int = 10) -> EventQueue[Event]:
+def mailbox(max_waiting: int = 10) -> EventQueue[Event]:
     return EventQueue(
-        lambda event: isinstance(event, int), lambda event: isinstance(event, str) and event.islower(), most
+        lambda event: isinstance(event, int), lambda event: isinstance(event, str) and event.islower(), max_waiting
     )
 
 
 @given(st.lists(st.integers(0, 99) | letters, max_size=200), st.integers(2, 12))
-def test_what_must_arrive_arrives_in_order(events: list[Event], most: int) -> None:
-    box = mailbox(most)
+def test_what_must_arrive_arrives_in_order(events: list[Event], max_waiting: int) -> None:
+    box = mailbox(max_waiting)
     for event in events:
         box.put(event)
     taken = box.take()
     assert [event for event in taken if event in ("A", "B")] == [event for event in events if event in ("A", "B")]
-    assert sum(isinstance(event, int) for event in taken) <= most
+    assert sum(isinstance(event, int) for event in taken) <= max_waiting
     assert taken[-1:] == events[-1:]
     assert not any(isinstance(event, str) and event.islower() for event in taken[:-1])
     rest = iter(events)
@@ -35,7 +35,7 @@ def test_what_must_arrive_arrives_in_order(events: list[Event], most: int) -> No
 
 
 def test_thinning_is_even() -> None:
-    box = mailbox(most=8)
+    box = mailbox(max_waiting=8)
     for number in range(64):
         box.put(number)
     taken = box.take()

@@ -14,8 +14,8 @@ from studio.document.project_templates import template
 from studio.lowering.check import check
 from studio.lowering.program import LoweringError
 from studio.nodes.catalogue import catalogue
-from studio.training.explaining import Stage, explaining, is_same_step
-from studio.training.regions import on_canvas
+from studio.training.regions import map_to_canvas
+from studio.training.staged_explanation import Stage, explain_in_stages, is_same_step
 from tests.studio.training import looking
 from tests.studio.training.looking import break_adam, break_relu
 
@@ -26,12 +26,12 @@ def digits() -> Document:
 
 
 def explained(document: Document) -> Explanation:
-    found = [item for item in explaining(lambda: check(document, catalogue())) if isinstance(item, Explanation)]
+    found = [item for item in explain_in_stages(lambda: check(document, catalogue())) if isinstance(item, Explanation)]
     return found[-1]
 
 
 def test_stages_come_before_what_is_found(digits: Document) -> None:
-    items = list(explaining(lambda: check(digits, catalogue())))
+    items = list(explain_in_stages(lambda: check(digits, catalogue())))
     stages = [item.what for item in items if isinstance(item, Stage)]
     assert stages[:2] == ["preparing", "recording"]
     assert set(stages[2:-1]) <= {"compiling"}
@@ -45,7 +45,7 @@ def test_stages_come_before_what_is_found(digits: Document) -> None:
 
 
 def test_who_does_not_go_on_ends_it(digits: Document) -> None:
-    items = explaining(lambda: check(digits, catalogue()))
+    items = explain_in_stages(lambda: check(digits, catalogue()))
     assert next(items) == Stage("preparing")
     items.close()
     assert list(items) == []
@@ -54,7 +54,7 @@ def test_who_does_not_go_on_ends_it(digits: Document) -> None:
 def test_graphs_with_errors_are_refused(digits: Document) -> None:
     broken = edits.set_param(digits, "logits", "in_features", 100)
     with pytest.raises(LoweringError, match="logits"):
-        list(explaining(lambda: check(broken, catalogue())))
+        list(explain_in_stages(lambda: check(broken, catalogue())))
 
 
 @pytest.mark.parametrize(
@@ -77,7 +77,7 @@ def test_what_makes_it_another_step(digits: Document, edit: Callable[[Document],
 
 
 def test_one_region_holds_all_that_is_trained(digits: Document) -> None:
-    found = on_canvas(explained(digits), digits.nodes, digits.wires)
+    found = map_to_canvas(explained(digits), digits.nodes, digits.wires)
     [region] = found.regions
     assert region.nodes == {"flatten", "hidden", "relu", "dropout", "logits", "cross_entropy", "accuracy", "adam"}
     assert found.breaks == ()
@@ -91,7 +91,7 @@ def test_a_break_parts_two_regions(digits: Document, monkeypatch: pytest.MonkeyP
     explanation = explained(digits)
     [one] = explanation.breaks
     assert (one.reason, one.line.node if one.line else None, one.count) == ("bool", "relu", 1)
-    found = on_canvas(explanation, digits.nodes, digits.wires)
+    found = map_to_canvas(explanation, digits.nodes, digits.wires)
     first, second = found.regions
     assert first.nodes == {"flatten", "hidden", "relu"}
     assert {"dropout", "logits", "adam"} <= second.nodes
@@ -108,7 +108,7 @@ def test_a_break_in_a_file_of_ones_own_is_at_its_line(digits: Document, monkeypa
     assert (one.line.file, one.line.node) == (looking.__file__, None)
     assert one.line.code == "if not input.is_meta and input.mean() > -1000:"
     assert "engine.where(" in one.rewrite
-    [region_break] = on_canvas(explanation, digits.nodes, digits.wires).breaks
+    [region_break] = map_to_canvas(explanation, digits.nodes, digits.wires).breaks
     assert region_break.node is None
     assert region_break.wires, "what follows is another region, wherever the line is"
 
@@ -116,7 +116,7 @@ def test_a_break_in_a_file_of_ones_own_is_at_its_line(digits: Document, monkeypa
 def test_a_break_inside_a_node_crosses_no_wire(digits: Document, monkeypatch: pytest.MonkeyPatch) -> None:
     break_adam(monkeypatch)
     explanation = explained(digits)
-    found = on_canvas(explanation, digits.nodes, digits.wires)
+    found = map_to_canvas(explanation, digits.nodes, digits.wires)
     assert len(explanation.segments) > len(found.regions) == 1
     [region_break] = found.breaks
     assert (region_break.node, region_break.wires) == ("adam", frozenset())
@@ -125,6 +125,6 @@ def test_a_break_inside_a_node_crosses_no_wire(digits: Document, monkeypatch: py
 
 def test_what_is_not_on_the_canvas_is_left_out(digits: Document) -> None:
     explanation = explained(digits)
-    found = on_canvas(explanation, ["relu"], ())
+    found = map_to_canvas(explanation, ["relu"], ())
     assert [region.nodes for region in found.regions] == [{"relu"}]
-    assert on_canvas(explanation, (), ()).regions == ()
+    assert map_to_canvas(explanation, (), ()).regions == ()

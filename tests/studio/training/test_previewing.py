@@ -20,7 +20,7 @@ from studio.lowering.program import lower
 from studio.nodes.catalogue import catalogue
 from studio.training.data.data_chain import ChainOpener, DataProblem, chain_to, data_node_for_selection
 from studio.training.data.sample_display import SMALL, Scale
-from studio.training.data.sample_preview import Look
+from studio.training.data.sample_preview import SampleSelection
 from tests.studio.lowering import graphs
 from tests.studio.training.data_documents import arrays, chained, previewed
 
@@ -63,7 +63,7 @@ def test_muted_nodes_are_left_out() -> None:
 def test_before_and_after_are_what_the_transform_gets_and_gives() -> None:
     preview = previewed(chained("data.Digits", Node("transforms.Normalize", {"mean": 4.0, "std": 2.0})))
     assert preview.facts.pairs
-    samples = preview.fetch(Look("validation"), 5, 3)
+    samples = preview.fetch(SampleSelection("validation"), 5, 3)
     inputs, targets = preview.splits[0].validation.arrays(np.arange(5, 8))  # pyright: ignore[reportOptionalMemberAccess]
     for place, sample in enumerate(samples):
         assert sample.row == 5 + place
@@ -75,7 +75,7 @@ def test_before_and_after_are_what_the_transform_gets_and_gives() -> None:
 
 def test_targets_are_shown_before_and_after_too() -> None:
     preview = previewed(chained("data.Digits", Node("transforms.OneHot", {"on": "targets"})))
-    [sample] = preview.fetch(Look(), 7, 1)
+    [sample] = preview.fetch(SampleSelection(), 7, 1)
     assert not preview.facts.pairs
     assert sample.before is None
     assert sample.target_before is not None and sample.target is not None
@@ -103,20 +103,20 @@ def test_augmented_samples_are_those_that_training_draws(tmp_path: Path) -> None
     for epoch in (0, 3):
         loader.set_epoch(epoch, 7)
         drawn = {image.numpy().tobytes() for batch in loader for image in batch[0]}
-        shown = preview.fetch(Look(draw=epoch), 0, 40)
+        shown = preview.fetch(SampleSelection(draw=epoch), 0, 40)
         assert {sample.input.tobytes() for sample in shown if sample.input is not None} == drawn
-    one, other = (preview.fetch(Look("validation", draw=draw), 0, 4) for draw in (0, 1))
+    one, other = (preview.fetch(SampleSelection("validation", draw=draw), 0, 4) for draw in (0, 1))
     assert all(np.array_equal(a.input, b.input) for a, b in zip(one, other, strict=True))  # pyright: ignore[reportArgumentType]
 
 
 def test_samples_of_one_class() -> None:
     preview = previewed(chained("data.Digits"))
-    look = Look(category=3)
+    look = SampleSelection(category=3)
     samples = preview.fetch(look, 0, 10_000)
     assert len(samples) == preview.count(look) == 151
     assert {sample.label for sample in samples} == {"3"}
     assert preview.fetch(look, 150, 10)[0].row == samples[-1].row
-    assert preview.count(Look(category=77)) == 0
+    assert preview.count(SampleSelection(category=77)) == 0
 
 
 def test_an_image_that_does_not_decode_is_shown_beside_the_others(tmp_path: Path) -> None:
@@ -126,11 +126,11 @@ def test_an_image_that_does_not_decode_is_shown_beside_the_others(tmp_path: Path
             Image.new("RGB", (600, 300), "red").save(tmp_path / name / f"{number}.png")
     (tmp_path / "cat" / "1.png").write_bytes(b"no image")
     preview = previewed(chained(Node("data.ImageFolder", {"folder": str(tmp_path), "validation": 0.0})))
-    good, bad, *_ = preview.fetch(Look(), 0, 6)
+    good, bad, *_ = preview.fetch(SampleSelection(), 0, 6)
     assert "1.png" in bad.problem and bad.input is None
     assert good.problem == "" and good.label == "cat"
     assert good.input is not None and good.input.shape == (3, SMALL // 2, SMALL)
-    [whole] = preview.fetch(Look(), 0, 1, small=False)
+    [whole] = preview.fetch(SampleSelection(), 0, 1, small=False)
     assert whole.input is not None and whole.input.shape == (3, 300, 600)
 
 
@@ -150,7 +150,7 @@ def test_the_kind_depends_on_the_shape(tmp_path: Path, shape: tuple[int, ...], d
     source = arrays(tmp_path, np.ones((10, *shape), dtype), np.arange(10) % 2)
     preview = previewed(chained(source))
     assert preview.facts.kind == kind
-    [sample] = preview.fetch(Look(), 0, 1)
+    [sample] = preview.fetch(SampleSelection(), 0, 1)
     assert sample.input is not None
 
 
@@ -172,9 +172,9 @@ def test_tables_and_texts_name_their_numbers(tmp_path: Path) -> None:
 def test_long_samples_are_reduced_where_many_are_shown(tmp_path: Path) -> None:
     source = arrays(tmp_path, np.zeros((4, 100_000), np.float32), np.arange(4) % 2)
     preview = previewed(chained(source))
-    [sample] = preview.fetch(Look(), 0, 1)
+    [sample] = preview.fetch(SampleSelection(), 0, 1)
     assert sample.input is not None and sample.input.size <= 4096
-    [whole] = preview.fetch(Look(), 0, 1, small=False)
+    [whole] = preview.fetch(SampleSelection(), 0, 1, small=False)
     assert whole.input is not None and whole.input.size == 100_000
 
 

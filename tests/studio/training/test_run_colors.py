@@ -51,16 +51,16 @@ def test_a_run_has_the_color_that_was_chosen_and_another_gives_way() -> None:
     made = runs(1, 2, 3)
     first, third = made[0], made[2]
     assign_colors(made, COLORS)
-    third.about = {"color": 0}
+    third.metadata = {"color": 0}
     assign_colors(made, COLORS)
     assert [run.color for run in made] == [2, 1, 0]
     third.is_shown = False
     assign_colors(made, COLORS)
     assert [run.color for run in made] == [2, 1, None]
-    first.about, third.is_shown = {"color": 0}, True
+    first.metadata, third.is_shown = {"color": 0}, True
     assign_colors(made, COLORS)
     assert [run.color for run in made] == [0, 1, 0], "two may be alike where a person wants it"
-    third.about = {}
+    third.metadata = {}
     third.color = None
     assign_colors(made, COLORS)
     assert [run.color for run in made] == [0, 1, 2]
@@ -71,7 +71,7 @@ def test_runs_without_a_choice_keep_out_of_the_way_of_those_that_were_chosen(cho
     made = runs(*range(1, len(chosen) + 1))
     assign_colors(made, COLORS)
     for run, color in zip(made, chosen, strict=True):
-        run.about = {} if color is None else {"color": color}
+        run.metadata = {} if color is None else {"color": color}
     for _ in range(2):
         assign_colors(made, COLORS)
         wanted = {run: color % COLORS for run, color in zip(made, chosen, strict=True) if color is not None}
@@ -83,6 +83,6 @@ def test_runs_without_a_choice_keep_out_of_the_way_of_those_that_were_chosen(cho
 def test_an_invalid_color_is_not_chosen() -> None:
     for color in (-1, True, "red", 2.5, None, [], 10**30):
         [run] = made = runs(1)
-        run.about = {"color": color}
+        run.metadata = {"color": color}
         assign_colors(made, COLORS)
         assert run.color is not None and 0 <= run.color < COLORS

@@ -25,7 +25,7 @@ from studio.training.runs.run_history import Run
 
 def trained(number: int, steps: int = 200) -> Run:
     """A run of one epoch, with losses that no decimal number of a few digits is equal to."""
-    run = Run(number, about={"started": "2026-01-02T03:04:05+00:00"}, is_own=True)
+    run = Run(number, metadata={"started": "2026-01-02T03:04:05+00:00"}, is_own=True)
     losses = np.random.default_rng(number).normal(size=steps) / 3
     metrics = {"accuracy": 1 / 3}
     run.take([fit.Started(1, None, steps, 10 * steps, 5, 1, "cpu", 0)])

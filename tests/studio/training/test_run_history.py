@@ -51,8 +51,8 @@ def read(folder: Path, run: Run | None = None, follower: MetricsFollower | None 
     run, follower = run or Run(1, folder), follower or MetricsFollower(folder)
     while True:
         news = follower.read()
-        run.catch_up(news)
-        if news.is_all:
+        run.apply_update(news)
+        if news.is_complete:
             return run
 
 
@@ -140,7 +140,7 @@ def test_each_loss_of_a_validation_is_a_curve(tmp_path: Path) -> None:
     live.take(events)
     (tmp_path / "metrics.jsonl").write_text(text(events))
     run = read(tmp_path)
-    assert run.trouble == "" and curves(run) == curves(live)
+    assert run.read_error == "" and curves(run) == curves(live)
     judge, epochs = run.curve("loss/judge", "validation"), run.curve("loss/maker", "train")
     assert judge is not None and epochs is not None
     np.testing.assert_equal(judge.column.values, [math.nan, 0.5, 0.1])
@@ -158,7 +158,7 @@ def test_a_record_from_before_each_loss_was_written_goes_on_with_them(tmp_path: 
     (tmp_path / "metrics.jsonl").write_text(text(events))
     run = read(tmp_path)
     judge, rate = run.curve("loss/judge", "train"), run.curve("learning_rate/judge", "train")
-    assert judge is not None and rate is not None and run.trouble == ""
+    assert judge is not None and rate is not None and run.read_error == ""
     np.testing.assert_equal(judge.column.values, [math.nan, math.nan, math.nan, 0.5, 0.5])
     assert rate.column.values[-1] == 0.1
 
@@ -170,7 +170,7 @@ def test_a_line_whose_losses_are_damaged_costs_only_itself(tmp_path: Path) -> No
     run = read(tmp_path)
     judge = run.curve("loss/judge", "train")
     assert judge is not None and judge.x("step").tolist() == [1, 2, 4, 5]
-    assert run.trouble.startswith("1 line ")
+    assert run.read_error.startswith("1 line ")
 
 
 @pytest.mark.parametrize(
@@ -204,7 +204,7 @@ def test_a_growing_file_is_followed_line_by_line(tmp_path: Path) -> None:
             file.write(whole_text[begin : begin + 100])
             file.flush()
             read(tmp_path, run, follower)
-    assert run.trouble == ""
+    assert run.read_error == ""
     assert curves(run) == curves(read(tmp_path))
     assert len(run.curve("loss", "train") or []) == 20
 
@@ -216,7 +216,7 @@ def test_only_damaged_lines_are_skipped_and_reported(tmp_path: Path) -> None:
     (tmp_path / "metrics.jsonl").write_bytes("\n".join([*lines, '{"event": "st']).encode("latin-1"))
     run = read(tmp_path)
     assert len(run.curve("loss", "train") or []) == 17
-    assert "4 lines" in run.trouble and "metrics.jsonl" in run.trouble
+    assert "4 lines" in run.read_error and "metrics.jsonl" in run.read_error
 
 
 def test_figures_that_are_not_finite_are_gaps(tmp_path: Path) -> None:
@@ -230,10 +230,10 @@ def test_figures_that_are_not_finite_are_gaps(tmp_path: Path) -> None:
 def test_a_missing_file_is_reported_until_it_appears(tmp_path: Path) -> None:
     follower, run = MetricsFollower(tmp_path), Run(1, tmp_path)
     read(tmp_path, run, follower)
-    assert "metrics.jsonl" in run.trouble
+    assert "metrics.jsonl" in run.read_error
     (tmp_path / "metrics.jsonl").write_text(text(whole()))
     read(tmp_path, run, follower)
-    assert run.trouble == "" and run.curve("loss", "train") is not None
+    assert run.read_error == "" and run.curve("loss", "train") is not None
 
 
 def test_a_truncated_run_is_read_again(tmp_path: Path) -> None:
@@ -280,7 +280,7 @@ def test_the_shelf_tells_what_is_there_and_how_it_stands(tmp_path: Path) -> None
         ("b", "running"),
         ("c", "done"),
     ]
-    assert "run.json is damaged" in found[0].trouble
+    assert "run.json is damaged" in found[0].read_error
     lock.release()
     assert [one.state for one in RunFolder(tmp_path).scan()[-3:]] == ["interrupted", "interrupted", "done"]
     run = run_from_stored(found[-1], [])
@@ -359,4 +359,4 @@ def test_an_unreadable_run_is_reported(tmp_path: Path) -> None:
     (folder / "run.json").unlink()
     (folder / "run.json").mkdir()
     [found] = RunFolder(tmp_path).scan()
-    assert isinstance(found, StoredRun) and "cannot be read" in found.trouble
+    assert isinstance(found, StoredRun) and "cannot be read" in found.read_error

@@ -18,8 +18,8 @@ from engine.data import Digits
 from engine.io import atomic_file, load_file, read_metadata
 from studio.document.document_errors import FileError
 from studio.document.project_files import load
-from studio.training import Failed, Session, Warned
-from studio.training import session as session_module
+from studio.training import Failed, TrainingSession, Warned
+from studio.training import training_session as session_module
 from studio.training.runs import jsonl_file, run_checkpoints, run_record
 from studio.training.runs.background_writer import BackgroundWriter
 from studio.training.runs.event_json import event_to_json
@@ -27,7 +27,7 @@ from studio.training.runs.run_history import MetricsFollower, Run
 from studio.training.runs.run_record import RunRecord, create_run_folder
 
 
-def finished(run: Session) -> list[Any]:
+def finished(run: TrainingSession) -> list[Any]:
     run.start()
     assert run.join(600)
     return run.events()
@@ -177,8 +177,8 @@ def test_lines_of_an_epoch_without_known_end_get_rarer(digits, tmp_path: Path) -
     follower, is_all = MetricsFollower(tmp_path / "run"), False
     while not is_all:
         news = follower.read()
-        run.catch_up(news)
-        is_all = news.is_all
+        run.apply_update(news)
+        is_all = news.is_complete
     curve = run.curve("loss", "train")
     assert curve is not None
     assert curve.x("epoch")[-1] == 2.0
@@ -240,9 +240,9 @@ def test_a_disk_that_was_full_for_a_while_has_all_in_the_end(
     """Between any two events the disk gets full or has space again; readers always see complete lines."""
     monkeypatch.setattr(run_record, "_SECONDS", 0.0)
     monkeypatch.setattr(run_checkpoints, "_RETRY_SECONDS", 0.0)
-    disk, turns, tell = Disk(monkeypatch, seed), random.Random(seed), Session._emit
+    disk, turns, tell = Disk(monkeypatch, seed), random.Random(seed), TrainingSession._emit
 
-    def told(self: Session, event: fit.TrainingEvent) -> None:
+    def told(self: TrainingSession, event: fit.TrainingEvent) -> None:
         if turns.random() < 0.2:
             disk.is_full = not disk.is_full
         tell(self, event)
@@ -252,7 +252,7 @@ def test_a_disk_that_was_full_for_a_while_has_all_in_the_end(
             disk.is_full = True
             threading.Timer(0.3, lambda: setattr(disk, "is_full", False)).start()
 
-    monkeypatch.setattr(Session, "_emit", told)
+    monkeypatch.setattr(TrainingSession, "_emit", told)
     run = session(digits(epochs=4), out=tmp_path / "run", seed=seed)
     events = finished(run)
     assert not any(isinstance(event, Failed) for event in events)
@@ -271,7 +271,7 @@ def test_a_disk_that_was_full_for_a_while_has_all_in_the_end(
 
 def test_lines_that_do_not_fit_into_memory_are_counted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     disk = Disk(monkeypatch, 0)
-    lines = jsonl_file.JsonlFile(tmp_path / "lines", most=10)
+    lines = jsonl_file.JsonlFile(tmp_path / "lines", max_pending=10)
     lines.append(b"first\n", droppable=True)
     lines.append(b"second\n", droppable=True)
     lines.append(b"an epoch\n", droppable=False)

@@ -16,8 +16,8 @@ from engine import fit, nn
 from engine.io import atomic_file, load_file
 from studio.document.document_errors import FileError
 from studio.document.model import Document
-from studio.training import Failed, Session, Warned
-from studio.training import session as session_module
+from studio.training import Failed, TrainingSession, Warned
+from studio.training import training_session as session_module
 from studio.training.runs import run_checkpoints as checkpoints_module
 from studio.training.runs import run_record, run_resuming
 from studio.training.runs.background_writer import BackgroundWriter
@@ -41,7 +41,7 @@ class Killed(BaseException):
     """Ends a training as SIGKILL would: nothing is written any more."""
 
 
-def finished(run: Session) -> list[Any]:
+def finished(run: TrainingSession) -> list[Any]:
     run.start()
     assert run.join(600)
     return run.events()
@@ -64,7 +64,7 @@ def assert_same_run(one: Path, other: Path) -> None:
         assert {**mine[name]} == {**others[name]} if isinstance(mine[name], dict) else mine[name] == others[name]
 
 
-def resume(session, folder: Path, **options: Any) -> tuple[Session, list[Any]]:
+def resume(session, folder: Path, **options: Any) -> tuple[TrainingSession, list[Any]]:
     found = run_resuming.load_run(folder)
     run = session(found.document, resume=found, **options)
     return run, finished(run)
@@ -86,7 +86,7 @@ def cut(session, digits, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
 
         with monkeypatch.context() as patch:
             patch.setattr(run_record.RunRecord, "write_event", dies)
-            patch.setattr(Session, "_finish", lambda *_: None)
+            patch.setattr(TrainingSession, "_finish", lambda *_: None)
             patch.setattr("threading.excepthook", lambda *_: None)
             run = session(with_checkpoints(digits(epochs=3), 7), out=folder, seed=3)
             run.start()
@@ -239,7 +239,9 @@ def test_a_new_run_takes_what_fits(session, digits, cut, tmp_path: Path) -> None
 
 def test_data_that_have_changed_since(session, cut, monkeypatch: pytest.MonkeyPatch) -> None:
     folder = cut()
-    monkeypatch.setattr("studio.training.session.fingerprints", lambda _: [{"path": "digits", "sha256": "other"}])
+    monkeypatch.setattr(
+        "studio.training.training_session.fingerprints", lambda _: [{"path": "digits", "sha256": "other"}]
+    )
     _, events = resume(session, folder)
     failed = next(event for event in events if isinstance(event, Failed))
     assert "digits has changed since the run started" in failed.message

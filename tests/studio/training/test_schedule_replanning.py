@@ -7,7 +7,7 @@ from studio.document import edits
 from studio.document.model import Document, Endpoint, Node, Wire
 from studio.document.project_templates import template
 from studio.nodes import catalogue
-from studio.training.session import Session
+from studio.training.training_session import TrainingSession
 
 
 def with_cosine() -> Document:
@@ -16,7 +16,7 @@ def with_cosine() -> Document:
     return edits.connect(document, Wire(Endpoint("adam", "optimizer"), Endpoint("cosine", "optimizer")))
 
 
-def rates(session: Session) -> list[float]:
+def rates(session: TrainingSession) -> list[float]:
     session.start()
     events: list[object] = []
     while not session.is_over:
@@ -26,13 +26,13 @@ def rates(session: Session) -> list[float]:
 
 
 def test_a_shorter_run_has_a_shorter_plan() -> None:
-    session = Session(with_cosine(), catalogue(), epochs=2)
+    session = TrainingSession(with_cosine(), catalogue(), epochs=2)
     assert rates(session) == [0.005, 0.0025]
     assert session.program is not None and "T_max=2" in session.program.source
     assert session.document.training.epochs == 30
 
 
 def test_a_run_of_some_steps_is_the_beginning_of_the_whole_plan() -> None:
-    session = Session(with_cosine(), catalogue(), steps=3)
+    session = TrainingSession(with_cosine(), catalogue(), steps=3)
     assert rates(session) == [0.005]
     assert session.program is not None and "T_max=30" in session.program.source

@@ -15,14 +15,14 @@ from engine.errors import DataError
 from studio.document.model import Document
 from studio.lowering.check import check
 from studio.nodes.catalogue import catalogue
-from studio.training import AutogradCaptured, Failed, Session, StateChanged
+from studio.training import AutogradCaptured, Failed, StateChanged, TrainingSession
 
 ENDLESS = 10_000_000
 """Epochs that no machine trains while it does what a test asks for."""
 SECONDS = 600
 
 
-def wait_for(session: Session, *states: str) -> list[Any]:
+def wait_for(session: TrainingSession, *states: str) -> list[Any]:
     """All events until one of the states is reached."""
     events: list[Any] = []
     end = time.monotonic() + SECONDS
@@ -118,7 +118,7 @@ def test_step_while_running_halts(session, digits) -> None:
     wait_for(run, "paused")
 
 
-def checked(session: Callable[..., Session], document: Document) -> Session:
+def checked(session: Callable[..., TrainingSession], document: Document) -> TrainingSession:
     """A session of a document that was checked before a test breaks something."""
     report = check(document, catalogue())
     return session(document, get_report=lambda: report)
@@ -183,7 +183,7 @@ def test_a_look_at_the_autograd_graph(session, digits, when: str) -> None:
     if when == "after":
         run.start()
         wait_for(run, "done")
-    run.look()
+    run.capture_autograd()
     snapshot, end = None, time.monotonic() + SECONDS
     while snapshot is None and time.monotonic() < end:
         snapshot = next((event.snapshot for event in run.events(0.1) if isinstance(event, AutogradCaptured)), None)
@@ -203,7 +203,7 @@ def test_a_look_does_not_change_the_run(session) -> None:
         run.step()
         wait_for(run, "paused")
         if looks:
-            run.look()
+            run.capture_autograd()
             while not any(isinstance(event, AutogradCaptured) for event in run.events(1)):
                 pass
         run.resume()

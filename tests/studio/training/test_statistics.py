@@ -178,12 +178,12 @@ def test_images_that_do_not_decode_are_left_out_and_named(tmp_path: Path) -> Non
 
 
 def test_large_data_are_sampled_and_that_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(data_statistics, "MOST_SAMPLES", 50)
+    monkeypatch.setattr(data_statistics, "MAX_SAMPLES", 50)
     found = of_arrays(tmp_path, np.random.default_rng(0).random((1000, 2)), np.arange(1000) % 10)
     training = found.parts[0]
     assert (training.samples, training.looked_at) == (800, 50)
     assert sum(training.classes) == 800, "classes are counted of all"
-    monkeypatch.setattr(data_statistics, "MOST_BYTES", 160)
+    monkeypatch.setattr(data_statistics, "MAX_BYTES", 160)
     assert of_arrays(tmp_path, np.zeros((1000, 2)), np.arange(1000) % 10).parts[0].looked_at == 10
 
 
@@ -259,7 +259,7 @@ def test_prices_that_count_as_classes_are_reported(tmp_path: Path, highest: int)
     st.lists(st.lists(st.floats(-1e12, 1e12, allow_subnormal=False), min_size=1, max_size=30), min_size=1, max_size=5)
 )
 def test_a_histogram_counts_all_whatever_the_order(batches: list[list[float]]) -> None:
-    histogram = Histogram(whole=False)
+    histogram = Histogram(is_integer=False)
     for batch in batches:
         histogram.add(np.array(batch))
     found = histogram.result
@@ -270,7 +270,7 @@ def test_a_histogram_counts_all_whatever_the_order(batches: list[list[float]]) -
 
 
 def test_integers_have_separate_bins() -> None:
-    histogram = Histogram(whole=True)
+    histogram = Histogram(is_integer=True)
     histogram.add(np.array([0, 3, 3, 9]))
     assert histogram.result.width == 1
     assert histogram.result.counts == (1, 0, 0, 2, 0, 0, 0, 0, 0, 1)

@@ -18,8 +18,8 @@ from studio.lowering import lower
 from studio.lowering.check import check
 from studio.lowering.schedules.schedule_context import ScheduleContext
 from studio.nodes import catalogue
-from studio.training import Session
-from studio.training.data.sample_preview import Look
+from studio.training import TrainingSession
+from studio.training.data.sample_preview import SampleSelection
 from studio.training.data.transform_fitting import fit_arguments
 from tests.engine.fit.test_resume import assert_resumable
 from tests.studio.cli.conftest import Result, gradwire
@@ -44,7 +44,7 @@ def with_schedule(document: Document, kind: str, **params: Any) -> Document:
     )
 
 
-def test_a_run_says_what_is_known(folder: Path, session: Callable[..., Session], tmp_path: Path) -> None:
+def test_a_run_says_what_is_known(folder: Path, session: Callable[..., TrainingSession], tmp_path: Path) -> None:
     run = session(streamed(folder), out=tmp_path / "run")
     run.start()
     assert run.join(600)
@@ -93,7 +93,7 @@ def test_the_command_line_says_what_is_known(folder: Path, gradwire: Callable[..
     assert len((tmp_path / "answers.csv").read_text().splitlines()) == 31
 
 
-def test_steps_of_the_project_end_the_run(folder: Path, session: Callable[..., Session]) -> None:
+def test_steps_of_the_project_end_the_run(folder: Path, session: Callable[..., TrainingSession]) -> None:
     run = session(streamed(folder, training=TrainingSettings(steps=9)))
     run.start()
     assert run.join(600)
@@ -103,9 +103,9 @@ def test_steps_of_the_project_end_the_run(folder: Path, session: Callable[..., S
 
 def test_epochs_that_are_asked_for_come_before_steps_of_the_project(folder: Path) -> None:
     document = streamed(folder, training=TrainingSettings(steps=9))
-    settings = Session(document, catalogue(), epochs=1).settings
+    settings = TrainingSession(document, catalogue(), epochs=1).settings
     assert (settings.epochs, settings.steps) == (1, None)
-    settings = Session(document, catalogue(), steps=4).settings
+    settings = TrainingSession(document, catalogue(), steps=4).settings
     assert (settings.epochs, settings.steps) == (None, 4)
 
 
@@ -150,7 +150,7 @@ def test_epochs_of_a_training_by_steps_are_not_known(folder: Path) -> None:
     assert report(edits.set_training(document, steps=None)).errors == ()
 
 
-def test_one_cycle_goes_over_the_steps_of_the_training(folder: Path, session: Callable[..., Session]) -> None:
+def test_one_cycle_goes_over_the_steps_of_the_training(folder: Path, session: Callable[..., TrainingSession]) -> None:
     document = with_schedule(streamed(folder, training=TrainingSettings(steps=16)), "OneCycleLR", max_lr=0.1)
     run = session(document)
     run.start()
@@ -187,10 +187,10 @@ def test_the_first_samples_are_shown_before_and_after_a_node(folder: Path) -> No
     facts = preview.facts
     assert (facts.is_stream, facts.counts) == (True, {"training": 25, "validation": 5})
     assert facts.class_names == ("0", "1", "2")
-    samples = preview.fetch(Look(), 0, 4)
+    samples = preview.fetch(SampleSelection(), 0, 4)
     assert all(sample.before is not None and sample.input is not None for sample in samples)
-    assert len(preview.rows(Look(category=1))) > 0
-    assert preview.fetch(Look(draw=1), 0, 9) != ()
+    assert len(preview.rows(SampleSelection(category=1))) > 0
+    assert preview.fetch(SampleSelection(draw=1), 0, 9) != ()
 
 
 def test_statistics_are_those_of_the_first_samples(folder: Path) -> None:

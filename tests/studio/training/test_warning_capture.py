@@ -12,7 +12,7 @@ from PIL import Image
 from engine.errors import DataWarning
 from studio.document.model import Document, Node
 from studio.nodes.catalogue import catalogue
-from studio.training import Session, Warned
+from studio.training import TrainingSession, Warned
 from studio.training.warning_capture import capture_warnings
 from tests.studio.lowering.test_bad_data import trained
 
@@ -33,7 +33,7 @@ def damaged(tmp_path: Path) -> Document:
 
 def test_each_run_names_the_image_that_it_skips(tmp_path: Path, damaged: Document) -> None:
     for _ in range(2):
-        run = Session(damaged, catalogue(), base=tmp_path, epochs=2)
+        run = TrainingSession(damaged, catalogue(), base=tmp_path, epochs=2)
         run.start()
         assert run.join(600)
         events = run.events()

@@ -11,7 +11,7 @@ from studio.document.model import Document
 from studio.document.project_templates import template
 from studio.lowering.check import check
 from studio.nodes.catalogue import catalogue
-from studio.training.explaining import Stage, explaining
+from studio.training.staged_explanation import Stage, explain_in_stages
 from studio.ui.canvas.compile_overlay import CompileOverlay
 from studio.ui.panels.compile.compile_panel import CompilePanel
 from studio.ui.project import compile_explainer as explainer_module
@@ -21,7 +21,9 @@ from tests.studio.training.looking import break_relu
 
 
 def last_of(document: Document) -> Explanation:
-    return [item for item in explaining(lambda: check(document, catalogue())) if isinstance(item, Explanation)][-1]
+    return [item for item in explain_in_stages(lambda: check(document, catalogue())) if isinstance(item, Explanation)][
+        -1
+    ]
 
 
 @pytest.fixture(scope="session")
@@ -50,7 +52,7 @@ def tell(monkeypatch: pytest.MonkeyPatch) -> Callable[[Explanation | Exception],
             yield Stage("recording")
             yield found
 
-        monkeypatch.setattr(explainer_module, "explaining", explain)
+        monkeypatch.setattr(explainer_module, "explain_in_stages", explain)
 
     return choose
 

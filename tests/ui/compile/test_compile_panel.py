@@ -13,7 +13,7 @@ from pytestqt.qtbot import QtBot
 from engine.compiler import Explanation
 from engine.compiler.break_reasons import REASONS
 from studio.document import edits
-from studio.training.explaining import Stage
+from studio.training.staged_explanation import Stage
 from studio.ui.panels.compile.compile_panel import CompilePanel
 from studio.ui.panels.compile.step_outline import RowKey
 from studio.ui.project import compile_explainer as explainer_module
@@ -185,7 +185,7 @@ def test_it_can_be_cancelled(
         finally:
             closed.append(True)
 
-    monkeypatch.setattr(explainer_module, "explaining", endless)
+    monkeypatch.setattr(explainer_module, "explain_in_stages", endless)
     QTest.keyClick(window, Qt.Key.Key_E, CTRL | SHIFT)
     qtbot.waitUntil(lambda: "3 of 12" in panel.header._stage.text())
     click(panel.header.cancel)

@@ -214,7 +214,7 @@ def test_overlap_leads_to_its_samples(qtbot: QtBot, tmp_path: Path, show: Show) 
     assert links[0].text() == f"{part.capitalize()} {row}"
     click(links[0])
     qtbot.waitUntil(lambda: panel.detail.isVisible() and f"#{row}" in panel.detail.title.text())
-    assert panel.header.look.part == part
+    assert panel.header.selection.part == part
 
 
 def test_statistics_can_be_cancelled(qtbot: QtBot, digits: DataPanel, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -12,7 +12,7 @@ from pytestqt.qtbot import QtBot
 from studio.document import project_files
 from studio.document.model import Document
 from studio.nodes.catalogue import catalogue
-from studio.training import Session
+from studio.training import TrainingSession
 from studio.ui.panels.runs.runs_panel import RunsPanel
 from studio.ui.project.project import Project
 from studio.ui.window.main_window import MainWindow
@@ -33,7 +33,7 @@ def make_run(path: Path) -> MakeRun:
     """Trains as the command line does."""
 
     def make(document: Document | None = None, *, batches: int | None = None, **options: Any) -> Path:
-        run = Session(
+        run = TrainingSession(
             document or digits(),
             catalogue(),
             base=path.parent,

@@ -15,7 +15,7 @@ from pytestqt.qtbot import QtBot
 
 from studio.document import edits, project_files
 from studio.document.model import Endpoint, Node, Wire
-from studio.training import Session
+from studio.training import TrainingSession
 from studio.ui.window.main_window import MainWindow
 from tests.ui.runs.hand import MakeRun, click, digits, press, recorded, values
 
@@ -134,9 +134,9 @@ def test_a_refusal_is_reported_although_another_check_fails(
     table.unlink()
     project, panel = open_project()
     begun = threading.Event()
-    prepare = Session._prepare
+    prepare = TrainingSession._prepare
 
-    def prepare_later(session: Session) -> Any:
+    def prepare_later(session: TrainingSession) -> Any:
         assert begun.wait(60)
         return prepare(session)
 
@@ -149,7 +149,7 @@ def test_a_refusal_is_reported_although_another_check_fails(
             while any(thread.name == "gradwire-look" for thread in threading.enumerate()):
                 time.sleep(0.01)
 
-    monkeypatch.setattr(Session, "_prepare", prepare_later)
+    monkeypatch.setattr(TrainingSession, "_prepare", prepare_later)
     project.runner.state_changed.connect(look)
     click(panel, 0)
     with qtbot.waitSignal(project.runner.refused, timeout=10_000):
@@ -167,7 +167,9 @@ def test_a_run_of_this_session_that_cannot_go_on_stays_what_it_was(
     qtbot.waitUntil(lambda: project.runner.state == "stopped")
     [run] = project.library.runs
     with monkeypatch.context() as patch:
-        patch.setattr("studio.training.session.fingerprints", lambda _: [{"path": "digits", "sha256": "other"}])
+        patch.setattr(
+            "studio.training.training_session.fingerprints", lambda _: [{"path": "digits", "sha256": "other"}]
+        )
         with qtbot.waitSignal(project.runner.refused, timeout=100_000):
             window.commands.run("runs.resume")
     assert (run.state, run.is_own, project.runner.state) == ("stopped", True, "idle")

@@ -17,7 +17,7 @@ from pytestqt.qtbot import QtBot
 from studio.document import edits, project_files
 from studio.document.project_templates import template
 from studio.nodes.catalogue import catalogue
-from studio.training import Session
+from studio.training import TrainingSession
 from studio.ui.panels.runs.curve_plot import run_color
 from studio.ui.panels.runs.runs_panel import RunsPanel
 from studio.ui.project.project import Project
@@ -35,7 +35,7 @@ def opened(qtbot: QtBot, tmp_path: Path) -> Opened:
     path.parent.mkdir()
     document = edits.set_training(template("digits-mlp").document, epochs=1)
     project_files.save(document, path)
-    run = Session(document, catalogue(), base=path.parent, runs=path.with_suffix(".runs"), name="digits")
+    run = TrainingSession(document, catalogue(), base=path.parent, runs=path.with_suffix(".runs"), name="digits")
     run.start()
     assert run.join(600)
 

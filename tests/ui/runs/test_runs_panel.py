@@ -45,7 +45,7 @@ def test_a_run_here_joins_those_that_are_there(
     window.commands.run("run.start")
     qtbot.waitUntil(lambda: project.runner.state == "done")
     project.library.scan()
-    qtbot.waitUntil(lambda: bool(project.runner.run.about.get("versions")))
+    qtbot.waitUntil(lambda: bool(project.runner.run.metadata.get("versions")))
     assert names(panel) == ["Run 2", "Run 1"]
     assert values(project.library.runs[1]) == values(project.library.runs[0])
     assert project.library.runs[1].folder.parent == project.library.folder
@@ -59,7 +59,7 @@ def test_a_run_that_begins_beside_another_has_the_number_in_its_record(
     window.commands.run("run.start")
     assert project.runner.run.name == "Run 1"
     qtbot.waitUntil(lambda: names(panel) == ["Run 2", "Run 1"])
-    assert project.runner.run.number == project.runner.run.about["number"] == 2
+    assert project.runner.run.number == project.runner.run.metadata["number"] == 2
     qtbot.waitUntil(lambda: project.runner.state == "done")
 
 

@@ -6,7 +6,7 @@ from PySide6.QtCore import QSize
 from PySide6.QtGui import QFontMetrics, QLinearGradient, QPainter, QPaintEvent
 from PySide6.QtWidgets import QHBoxLayout, QStackedLayout, QVBoxLayout, QWidget
 
-from studio.training.autograd import Snapshot
+from studio.training.autograd_snapshot import AutogradSnapshot
 from studio.ui import number_format
 from studio.ui.layered_layout import Layout
 from studio.ui.panels.autograd.graph_layouter import GraphLayouter
@@ -29,7 +29,7 @@ class AutogradPanel(QWidget):
     def __init__(self, store: ProjectStore, runner: TrainingRunner, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._store, self._runner = store, runner
-        self._snapshot: Snapshot | None = None
+        self._snapshot: AutogradSnapshot | None = None
         self._in_sight = False
         self._scale = NormScale(())
         self._layouter = GraphLayouter(self)
@@ -68,10 +68,10 @@ class AutogradPanel(QWidget):
         self.view.chosen.connect(self._choose)
 
     @property
-    def snapshot(self) -> Snapshot | None:
+    def snapshot(self) -> AutogradSnapshot | None:
         return self._snapshot
 
-    def show_snapshot(self, snapshot: Snapshot) -> None:
+    def show_snapshot(self, snapshot: AutogradSnapshot) -> None:
         """Draw the graph of this step."""
         self._snapshot = snapshot
         self._layouter.request([node.id for node in snapshot.graph.nodes], snapshot.graph.edges)

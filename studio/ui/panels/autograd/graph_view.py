@@ -8,7 +8,7 @@ from PySide6.QtCore import QPointF, QRectF, Qt, Signal
 from PySide6.QtGui import QKeyEvent, QMouseEvent, QPainter, QResizeEvent, QWheelEvent
 from PySide6.QtWidgets import QGraphicsScene, QGraphicsView, QWidget
 
-from studio.training.autograd import Snapshot
+from studio.training.autograd_snapshot import AutogradSnapshot
 from studio.ui.canvas.camera import Camera
 from studio.ui.layered_layout import Layout
 from studio.ui.panels.autograd.graph_items import EdgeItem, OpItem
@@ -44,7 +44,7 @@ class GraphView(QGraphicsView):
         theme.manager().changed.connect(self._apply_theme)
         self._apply_theme()
 
-    def show_graph(self, snapshot: Snapshot, layout: Layout[int], scale: NormScale) -> None:
+    def show_graph(self, snapshot: AutogradSnapshot, layout: Layout[int], scale: NormScale) -> None:
         """Show a graph."""
         self.scene().clear()
         self._edges = [

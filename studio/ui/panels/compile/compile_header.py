@@ -9,8 +9,8 @@ from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QCheckBox, QHBoxLayout, QToolButton, QVBoxLayout, QWidget
 
 from engine.compiler import Explanation
-from studio.training.explaining import Stage
 from studio.training.runs.run_history import Run
+from studio.training.staged_explanation import Stage
 from studio.ui import number_format
 from studio.ui.compile_status import CompileStatus, compile_status
 from studio.ui.panels.compile.row_detail import speed

@@ -154,11 +154,11 @@ class DataPanel(QWidget):
 
     @property
     def _total(self) -> int:
-        return self._facts.counts[self.header.look.part] if self._facts is not None else 0
+        return self._facts.counts[self.header.selection.part] if self._facts is not None else 0
 
     def _reload(self) -> None:
         """Show other samples of the same node, or those of another node."""
-        facts, look = self._facts, self.header.look
+        facts, look = self._facts, self.header.selection
         if facts is None:
             return
         self._close_detail()
@@ -174,10 +174,10 @@ class DataPanel(QWidget):
             self._show_statistics()
 
     def _request_samples(self, first: int, number: int) -> None:
-        self._previewer.request_samples(self.header.look, first, number)
+        self._previewer.request_samples(self.header.selection, first, number)
 
     def _show_samples(self, batch: SampleBatch) -> None:
-        if batch.look != self.header.look or self._facts is None:
+        if batch.selection != self.header.selection or self._facts is None:
             return
         self.header.show_total(batch.total)
         self._views.setCurrentWidget(self.view if batch.total else self.nothing)
@@ -195,12 +195,12 @@ class DataPanel(QWidget):
 
     def _choose(self, index: int) -> None:
         self.header.show_index(index)
-        self._previewer.request_sample(self.header.look, index)
+        self._previewer.request_sample(self.header.selection, index)
 
     def _show_detail(self, batch: SampleBatch) -> None:
-        if batch.look != self.header.look or self._facts is None or not batch.samples:
+        if batch.selection != self.header.selection or self._facts is None or not batch.samples:
             return
-        self.detail.show_sample(self._facts, batch.look.part, batch.samples[0])
+        self.detail.show_sample(self._facts, batch.selection.part, batch.samples[0])
         if self.detail.isHidden():
             self.detail.show()
             width = self.splitter.width()
@@ -229,7 +229,7 @@ class DataPanel(QWidget):
         previewer = self._previewer
         self.statistics.show_state(previewer.statistics, previewer.progress, previewer.statistics_problem)
         statistics = previewer.statistics
-        self.table.show_figures(statistics.part(self.header.look.part) if statistics is not None else None)
+        self.table.show_figures(statistics.part(self.header.selection.part) if statistics is not None else None)
         if (
             self.header.page == "statistics"
             and previewer.state == "ready"

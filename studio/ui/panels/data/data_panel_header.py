@@ -15,7 +15,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from studio.training.data.sample_preview import PARTS, Facts, Look, Part
+from studio.training.data.sample_preview import PARTS, Facts, Part, SampleSelection
 from studio.ui.widgets import buttons
 from studio.ui.widgets.icon_widget import IconWidget
 from studio.ui.widgets.inputs import ComboBox, SpinBox
@@ -101,10 +101,10 @@ class DataPanelHeader(QWidget):
         self.show_facts(None)
 
     @property
-    def look(self) -> Look:
+    def selection(self) -> SampleSelection:
         part: Part = "validation" if self.parts["validation"].isChecked() else "training"
         category = self.category.currentIndex() - 1 if self.category.count() else -1
-        return Look(part, category if category >= 0 else None, self._draw)
+        return SampleSelection(part, category if category >= 0 else None, self._draw)
 
     @property
     def page(self) -> str:
@@ -177,7 +177,7 @@ class DataPanelHeader(QWidget):
 
     def _fit(self) -> None:
         facts, samples = self._facts, self.page == "samples"
-        varies = facts is not None and facts.varies and self.look.part == "training"
+        varies = facts is not None and facts.varies and self.selection.part == "training"
         shown = dict.fromkeys(self._sample_controls, samples and facts is not None)
         shown[self.category] &= facts is not None and bool(facts.class_names)
         shown[self.redraw] &= varies

@@ -170,7 +170,7 @@ class CurvePlot(pg.PlotWidget):
         """The point nearest to `x`, smoothed as drawn."""
         if curve is None or not len(curve):
             return None
-        positions, x = curve.places(self.shown.axis), x * curve.unit(self.shown.axis)
+        positions, x = curve.positions(self.shown.axis), x * curve.unit(self.shown.axis)
         index = int(np.clip(np.searchsorted(positions, x), 0, len(positions) - 1))
         if index and abs(positions[index - 1] - x) < abs(positions[index] - x):
             index -= 1

@@ -170,7 +170,7 @@ class CurvesItem(pg.GraphicsObject):
         """Curves in drawing order, each with the smoothing factor available now (None if none yet). Long curves are
         smoothed in one batch in the thread."""
         lines = sorted(self._lines(), key=self._depth)
-        behind = {line: line.column.unsmoothed(line.share) for line in lines if line.share}
+        behind = {line: line.column.count_unsmoothed(line.share) for line in lines if line.share}
         fresh = [
             line
             for line, count in behind.items()
@@ -183,7 +183,7 @@ class CurvesItem(pg.GraphicsObject):
 
     def _is_far(self, line: _Line, view: QRectF, width: int) -> bool:
         """Whether enough of the curve is visible to need its smoothed course."""
-        x, unit = line.curve.places(self.shown.axis), line.curve.unit(self.shown.axis)
+        x, unit = line.curve.positions(self.shown.axis), line.curve.unit(self.shown.axis)
         left, right = view.left(), view.right()
         if self.shown.log_x:
             return True
@@ -191,7 +191,7 @@ class CurvesItem(pg.GraphicsObject):
 
     def _smooth_late(self) -> None:
         if self._unsmoothed and self._smoothing is None:
-            columns = [(column, column.cuts, column.values) for column in self._unsmoothed]
+            columns = [(column, column.cut_count, column.values) for column in self._unsmoothed]
             self._smoothing = _pool().submit(_smoothed, columns, self.shown.smoothing)
             self._poll.start()
 
@@ -199,8 +199,8 @@ class CurvesItem(pg.GraphicsObject):
         if self._smoothing is None or not self._smoothing.done():
             return
         for column, cuts, course in self._smoothing.result():
-            if column.cuts == cuts:
-                column.course = course
+            if column.cut_count == cuts:
+                column.smoothed = course
         self._smoothing = None
         self._poll.stop()
         self.update()
@@ -264,12 +264,12 @@ class CurvesItem(pg.GraphicsObject):
         key = (line.column, len(line.column), line.run.version, share, view_key)
         band = self._bands.get(key)
         if band is None:
-            x, unit = line.curve.places(shown.axis), line.curve.unit(shown.axis)
+            x, unit = line.curve.positions(shown.axis), line.curve.unit(shown.axis)
             if shown.log_x:
                 band = _logarithmic_band(line.column, x, unit, view, width, share)
             else:
                 few = width if line.is_faint else 2 * width
-                band = line.column.band(x, view.left() * unit, view.right() * unit, width, few, share=share)
+                band = line.column.band(x, view.left() * unit, view.right() * unit, width, few, decay=share)
                 band = Band(band.x / unit, band.low, band.high)
             if shown.log_y:
                 band = logarithmic(band)
@@ -303,7 +303,7 @@ def run_color(run: Run) -> QColor:
 
 
 def _ends(curve: Curve, axis: Axis, *, positive: bool) -> tuple[float, float] | None:
-    x, unit = curve.places(axis), curve.unit(axis)
+    x, unit = curve.positions(axis), curve.unit(axis)
     first = int(np.searchsorted(x, 0.0, "right")) if positive else 0
     return (float(x[first]) / unit, float(x[-1]) / unit) if first < len(x) else None
 
@@ -314,7 +314,7 @@ def _logarithmic_band(column: CurveColumn, x: Array, unit: float, view: QRectF, 
     columns = -(-2 * width // _PIECES)  # points are half as dense at the start of a piece as on average
     first = int(np.searchsorted(x, 0.0, "right"))
     parts = [
-        column.band(x, unit * 10.0**left, unit * 10.0**right, columns, share=share)
+        column.band(x, unit * 10.0**left, unit * 10.0**right, columns, decay=share)
         for left, right in pairwise(edges.tolist())
     ]
     joined = Band(*(np.concatenate(arrays) for arrays in zip(*parts, strict=True)))
@@ -343,12 +343,12 @@ def _smoothed(
 
 def _has_course(line: _Line) -> bool:
     """Whether a curve was smoothed with this factor before."""
-    return line.column.course is not None and line.column.course.share == line.share
+    return line.column.smoothed is not None and line.column.smoothed.decay == line.share
 
 
 def _share_before(line: _Line) -> float | None:
     """The smoothing factor that was last drawn, if any."""
-    return None if line.column.course is None or _has_course(line) else line.column.course.share
+    return None if line.column.smoothed is None or _has_course(line) else line.column.smoothed.decay
 
 
 def _is_sparse(x: Array, ratio: float) -> bool:

@@ -216,7 +216,7 @@ class RunActions(QObject):
             about = annotate(run.folder, **annotations)
         except FileError as error:
             self.status_message.emit(str(error))
-            about = run.about
+            about = run.metadata
         self._library.set_metadata(run, about)
 
     def _export(

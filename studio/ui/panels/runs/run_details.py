@@ -135,8 +135,8 @@ class RunDetails(QWidget):
         return self._single
 
     def _show_actions(self, run: Run, *, is_same: bool) -> None:
-        self._warning.setText(run.trouble)
-        self._warning.setVisible(bool(run.trouble))
+        self._warning.setText(run.read_error)
+        self._warning.setVisible(bool(run.read_error))
         if not (is_same and self.note.hasFocus()):
             self.note.setText(run.note)
         self.note.setEnabled(run.folder is not None)

@@ -185,7 +185,9 @@ def _fields(metrics: Sequence[str], differences: Callable[[Run], str]) -> tuple[
         *(_figure(f"val_{name}", title(name), f"train_{name}") for name in metrics),
         RunColumn("epochs", "Epochs", _epochs, lambda run: float(run.last.get("epoch", 0)), is_number=True),
         RunColumn("step", "Steps", lambda run: f"{run.step:,}", lambda run: run.step, is_number=True),
-        RunColumn("started", "Started", lambda run: when(run.started), lambda run: str(run.about.get("started", ""))),
+        RunColumn(
+            "started", "Started", lambda run: when(run.started), lambda run: str(run.metadata.get("started", ""))
+        ),
         RunColumn("device", "Device", lambda run: run.device.upper().replace("CUDA", "GPU"), lambda run: run.device),
         RunColumn("differs", "Differences", differences, differences),
     )
@@ -236,8 +238,8 @@ def _epochs(run: Run) -> str:
 
 def _tip(run: Run, field: RunColumn) -> str:
     if field.key == "state":
-        message = run.about.get("message") if run.state == "failed" else None
-        return "\n".join(filter(None, (str(message or ""), _TIPS.get(run.state, ""), run.trouble)))
+        message = run.metadata.get("message") if run.state == "failed" else None
+        return "\n".join(filter(None, (str(message or ""), _TIPS.get(run.state, ""), run.read_error)))
     if field.key == "differs":
         return field.text(run).replace(" · ", "\n")
     if field.key == "name":

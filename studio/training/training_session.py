@@ -16,7 +16,7 @@ from studio.lowering.problems.problem import Problem
 from studio.lowering.program import LoweringError, Program, lower
 from studio.lowering.report import Report
 from studio.nodes.catalogue import Catalogue
-from studio.training.autograd import look
+from studio.training.autograd_snapshot import capture_autograd
 from studio.training.compilation import explain_running
 from studio.training.divergence import DivergenceDetector
 from studio.training.environment_record import fingerprints, machine_info, package_versions
@@ -39,7 +39,7 @@ _RETRY_SECONDS = 5.0
 """How long to retry writing the final results of a run."""
 
 
-class Session:
+class TrainingSession:
     """Train a document once.
 
     States: "idle", then "running" and "paused", then "done", "stopped" or "failed". Each change is an event.
@@ -104,8 +104,8 @@ class Session:
             is_transient=lambda event: isinstance(event, fit.ValidationStep),
         )
         self._state: State = "idle"
-        self._wanted: Literal["run", "step", "pause", "stop"] = "run"
-        self._look_wanted = False
+        self._requested: Literal["run", "step", "pause", "stop"] = "run"
+        self._autograd_requested = False
         self._changed = threading.Condition()
         self._ended = threading.Event()
         self._thread: threading.Thread | None = None
@@ -142,22 +142,22 @@ class Session:
 
     def start(self) -> None:
         """Start, or continue after a pause."""
-        self._want("run")
+        self._request("run")
 
     resume = start
 
     def pause(self) -> None:
         """Pause after the current batch."""
-        self._want("pause")
+        self._request("pause")
 
     def step(self) -> None:
         """Train one batch, then pause. Starts the run if necessary."""
-        self._want("step")
+        self._request("step")
 
     def stop(self) -> None:
         """Stop after the current batch and save the weights."""
         if self._state != "idle":
-            self._want("stop")
+            self._request("stop")
 
     def join(self, timeout: float | None = None) -> bool:
         """Wait for the run to end. Returns False on timeout, in seconds."""
@@ -169,14 +169,14 @@ class Session:
         self._thread.join(_JOIN_SECONDS)
         return True
 
-    def look(self) -> None:
+    def capture_autograd(self) -> None:
         """Request the autograd graph of one step, also before or after a run. An AutogradCaptured event returns it."""
         with self._changed:
-            self._look_wanted = True
+            self._autograd_requested = True
             if self._thread is not None and not self.is_over:
                 self._changed.notify_all()
                 return
-        threading.Thread(target=self._look_alone, name="gradwire-look", daemon=True).start()
+        threading.Thread(target=self._capture_without_run, name="gradwire-look", daemon=True).start()
 
     def step_seconds(self) -> float | None:
         """Duration of the last compiled training step; None before the first. Thread-safe."""
@@ -190,12 +190,12 @@ class Session:
         """
         return None if self._task is None or self.program is None else explain_running(self._task, self.program)
 
-    def _want(self, wanted: Literal["run", "step", "pause", "stop"]) -> None:
+    def _request(self, request: Literal["run", "step", "pause", "stop"]) -> None:
         with self._changed:
             if self.is_over:
                 return
-            self._wanted = wanted
-            if self._thread is None and wanted in ("run", "step"):
+            self._requested = request
+            if self._thread is None and request in ("run", "step"):
                 self._enter("running")
                 self._thread = threading.Thread(target=self._run, name="gradwire-training", daemon=True)
                 self._thread.start()
@@ -223,10 +223,10 @@ class Session:
             self._events.put(failure)
         self._finish(ended, message)
         with self._changed:
-            look_wanted = self._look_wanted
+            autograd_requested = self._autograd_requested
             self._enter(ended)
-        if look_wanted:
-            self._look_if_wanted()
+        if autograd_requested:
+            self._capture_requested_autograd()
 
     def _prepare(self) -> fit.Task:
         """Create the run folder, read the data and build the model."""
@@ -251,22 +251,26 @@ class Session:
             self._record.describe(versions=package_versions(), machine=machine_info(), data=files)
         return task
 
-    def _begin_record(self, place: Mapping[str, Any] | None) -> None:
+    def _begin_record(self, position: Mapping[str, Any] | None) -> None:
         if self.folder is None:
             return
-        asked = {name: getattr(self.settings, name) for name in RunSettings.__slots__}
+        settings = {name: getattr(self.settings, name) for name in RunSettings.__slots__}
         lock, self._lock = self._lock, None
-        self._record = RunRecord(self.folder, self.document, asked, self._writer, place, lock)
+        self._record = RunRecord(self.folder, self.document, settings, self._writer, position, lock)
         if not self._record.is_locked:
             problem = "is on a file system without locks, so a second process writing this run would not be detected"
             self._warn("no-lock", [f"{self.folder} {problem}. Train it in one process at a time."])
         if self._label is not None:
             self._record.describe(name=self._label)
-        how = self.document.training
-        paces = {"seconds": how.checkpoint_seconds, "steps": how.checkpoint_steps, "keep": how.checkpoints}
-        begun = 0 if place is None else place.get("step", 0)
+        training_settings = self.document.training
+        intervals = {
+            "seconds": training_settings.checkpoint_seconds,
+            "steps": training_settings.checkpoint_steps,
+            "keep": training_settings.checkpoints,
+        }
+        first_step = 0 if position is None else position.get("step", 0)
         self._checkpoints = CheckpointManager(
-            self.folder, self._writer, **paces, begun=begun, before=self._record.flush
+            self.folder, self._writer, **intervals, first_step=first_step, before=self._record.flush
         )
 
     def _check(self, resume: ResumedRun, task: fit.Task, files: list[dict[str, Any]]) -> None:
@@ -276,9 +280,9 @@ class Session:
         )
         run_resuming.check_something_left(resume, self.settings.epochs, self.settings.steps)
         if resume.document is not self.document:
-            begun = with_run_length(resume.document, self.settings, resume.settings)
+            resumed_document = with_run_length(resume.document, self.settings, resume.settings)
             program = self._lowered()
-            if lower(self._checked(begun), self._name).source != program.source:
+            if lower(self._checked(resumed_document), self._name).source != program.source:
                 run_resuming.reject_other_graph(resume, task)
         run_resuming.check_same_data(resume, files)
 
@@ -297,22 +301,24 @@ class Session:
 
     def _checked(self, document: Document) -> Report:
         """The report of a document: the given one, or a check that reuses it."""
-        given = self._report
-        if given is not None and given.dataflow is not None and given.document is document:
-            return given
-        return check(document, self._catalogue, self._base, previous=given)
+        report = self._report
+        if report is not None and report.dataflow is not None and report.document is document:
+            return report
+        return check(document, self._catalogue, self._base, previous=report)
 
     def _train(self, task: fit.Task) -> bool:
         """Train to the end. Returns True if training was stopped by request."""
-        settings, how = self.settings, self.document.training
+        settings, training_settings = self.settings, self.document.training
         training = fit.fit(
             task,
             epochs=settings.epochs,
             steps=settings.steps,
-            validate_epochs=how.validate_epochs,
-            validate_steps=how.validate_steps,
-            follow=how.follow,
-            early_stopping=None if how.patience is None else fit.EarlyStopping(how.patience, how.min_change),
+            validate_epochs=training_settings.validate_epochs,
+            validate_steps=training_settings.validate_steps,
+            follow=training_settings.follow,
+            early_stopping=None
+            if training_settings.patience is None
+            else fit.EarlyStopping(training_settings.patience, training_settings.min_change),
             compile=settings.compile,
         )
         if self._resume is not None:
@@ -324,7 +330,7 @@ class Session:
                 if isinstance(event, fit.Done):
                     self._make_checkpoint(training)
                 self._emit(event)
-                self._look_if_wanted()
+                self._capture_requested_autograd()
                 if isinstance(event, fit.Done):
                     break
                 if self._wait_or_stop(after=event):
@@ -346,8 +352,8 @@ class Session:
         record, checkpoints = self._record, self._checkpoints
         if record is None or checkpoints is None:
             return
-        about = {"metrics": record.position(training.step), "data": record.data, "graph": record.graph}
-        checkpoints.make(training.step, lambda: {"training": training.state_dict(), **about})
+        record_state = {"metrics": record.position(training.step), "data": record.data, "graph": record.graph}
+        checkpoints.make(training.step, lambda: {"training": training.state_dict(), **record_state})
 
     def _emit(self, event: fit.TrainingEvent) -> None:
         epochs, seconds = self._reached
@@ -374,19 +380,19 @@ class Session:
     def _wait_or_stop(self, *, after: fit.TrainingEvent) -> bool:
         """Wait while paused. Returns True if the run must stop."""
         with self._changed:
-            if self._wanted == "step" and isinstance(after, fit.Step):
-                self._wanted = "pause"
-            while self._wanted == "pause":
+            if self._requested == "step" and isinstance(after, fit.Step):
+                self._requested = "pause"
+            while self._requested == "pause":
                 if self._state != "paused":
                     self._enter("paused")
                 self._changed.wait()
-                if self._look_wanted:
+                if self._autograd_requested:
                     self._changed.release()
                     try:
-                        self._look_if_wanted()
+                        self._capture_requested_autograd()
                     finally:
                         self._changed.acquire()
-            if self._wanted == "stop":
+            if self._requested == "stop":
                 return True
             if self._state != "running":
                 self._enter("running")
@@ -403,18 +409,18 @@ class Session:
     def _weights(self) -> dict[str, Any]:
         return {} if self._task is None else self._task.model.state_dict()
 
-    def _look_if_wanted(self) -> None:
-        if self._look_wanted and self._task is not None and self.program is not None:
-            self._look_wanted = False
+    def _capture_requested_autograd(self) -> None:
+        if self._autograd_requested and self._task is not None and self.program is not None:
+            self._autograd_requested = False
             try:
-                self._events.put(AutogradCaptured(look(self._task, self.program)))
+                self._events.put(AutogradCaptured(capture_autograd(self._task, self.program)))
             except Exception as error:  # noqa: BLE001 - must not end the run
                 self._warn(
                     "no-autograd-graph",
                     [f"The autograd graph could not be captured: {self.program.translate_error(error)}"],
                 )
 
-    def _look_alone(self) -> None:
+    def _capture_without_run(self) -> None:
         """Capture the autograd graph while no run is active."""
         try:
             if self._task is None:
@@ -425,7 +431,7 @@ class Session:
         except Exception as error:  # noqa: BLE001 - reported as an event
             self._events.put(failure_event(error, self.program))
             return
-        self._look_if_wanted()
+        self._capture_requested_autograd()
 
     def _enter(self, state: State) -> None:
         self._state = state

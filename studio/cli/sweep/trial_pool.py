@@ -27,7 +27,7 @@ _TAIL = 4000
 """Bytes read from the end of a worker's standard error."""
 
 
-class WorkerPool:
+class TrialPool:
     """Run trials in worker processes.
 
     Args:
@@ -135,4 +135,4 @@ def _exit_reason(code: int, stderr: IO[bytes]) -> str:
     return f"the worker process exited with code {code}{f': {lines[-1]}' if lines else ''}"
 
 
-__all__ = ["WorkerPool"]
+__all__ = ["TrialPool"]

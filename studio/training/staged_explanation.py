@@ -18,9 +18,9 @@ from studio.lowering.report import Report
 from studio.training.compilation import compiled_step, relabeled
 from studio.training.run_settings import resolve_device
 
-_PAUSE = 0.05
+_POLL_SECONDS = 0.05
 """Seconds between checks of the kernels that are compiling."""
-_TIMED = 0.5
+_TIMED_SECONDS = 0.5
 """Approximate seconds of timed steps per mode; at least three steps are timed."""
 
 
@@ -33,10 +33,12 @@ class Stage:
     kernels: int = 0
 
 
-Found: TypeAlias = Stage | Explanation
+ExplanationUpdate: TypeAlias = Stage | Explanation
 
 
-def explaining(get_report: Callable[[], Report], *, name: str | None = None) -> Generator[Found, None, None]:
+def explain_in_stages(
+    get_report: Callable[[], Report], *, name: str | None = None
+) -> Generator[ExplanationUpdate, None, None]:
     """Explains the training step. Each `next` runs one stage; closing the generator cancels it.
 
     Args:
@@ -65,26 +67,33 @@ def explaining(get_report: Callable[[], Report], *, name: str | None = None) -> 
         compiled.trace_call(task, _first(batch, rest))  # it has another shape, so that it is traced separately
     while (state := compile_state(compiled, 1)).kernels_ready + state.kernels_failed < state.kernels:
         yield Stage("compiling", state.kernels_ready, state.kernels)
-        time.sleep(_PAUSE)
+        time.sleep(_POLL_SECONDS)
     yield Stage("timing", state.kernels_ready, state.kernels)
-    repeat = round(_TIMED / max(first.eager_seconds, 1e-6))
+    repeat = round(_TIMED_SECONDS / max(first.eager_seconds, 1e-6))
     yield relabeled(explain(compiled, repeat=min(max(repeat, 3), 15))(task, batch), task, program)
 
 
-def is_same_step(one: Document, other: Document) -> bool:
+def is_same_step(first: Document, second: Document) -> bool:
     """Whether two documents have the same training step: positions, notes and training length may differ."""
-    if one is other:
+    if first is second:
         return True
-    same_graph = one.wires == other.wires and one.nodes.keys() == other.nodes.keys()
+    same_graph = first.wires == second.wires and first.nodes.keys() == second.nodes.keys()
     if not same_graph or any(
-        getattr(one.training, name) != getattr(other.training, name) for name in ("device", *STEP_SETTINGS)
+        getattr(first.training, name) != getattr(second.training, name) for name in ("device", *STEP_SETTINGS)
     ):
         return False
     return all(
-        node is (twin := other.nodes[name])
+        node is (other_node := second.nodes[name])
         or (node.type, node.params, node.muted, node.frozen, node.recomputed, node.trains)
-        == (twin.type, twin.params, twin.muted, twin.frozen, twin.recomputed, twin.trains)
-        for name, node in one.nodes.items()
+        == (
+            other_node.type,
+            other_node.params,
+            other_node.muted,
+            other_node.frozen,
+            other_node.recomputed,
+            other_node.trains,
+        )
+        for name, node in first.nodes.items()
     )
 
 
@@ -105,4 +114,4 @@ def _first(batch: Any, count: int) -> Any:
     return batch
 
 
-__all__ = ["Found", "Stage", "explaining", "is_same_step"]
+__all__ = ["ExplanationUpdate", "Stage", "explain_in_stages", "is_same_step"]

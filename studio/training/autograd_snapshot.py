@@ -14,7 +14,7 @@ from studio.lowering.program import Program
 
 
 @dataclass(frozen=True, slots=True)
-class Snapshot:
+class AutogradSnapshot:
     """Result of a forward and backward pass on the first training batch."""
 
     graph: AutogradGraph
@@ -27,7 +27,7 @@ class Snapshot:
         return frozenset(number for number, node in self.nodes.items() if node == name)
 
 
-def look(task: fit.Task, program: Program) -> Snapshot:
+def capture_autograd(task: fit.Task, program: Program) -> AutogradSnapshot:
     """Run one step without updating parameters or any other training state. Several losses are summed."""
     batches = task.setup()
     batch = next(iter(DataLoader(batches.train.dataset, batches.train.batch_size)))
@@ -37,7 +37,7 @@ def look(task: fit.Task, program: Program) -> Snapshot:
         graph = inspect.autograd_graph(loss, observer, dict(task.model.named_parameters()))
         value = float(loss.item())
     owners = ((node.id, _owner(node, program)) for node in graph.nodes)
-    return Snapshot(graph, {number: name for number, name in owners if name is not None}, value)
+    return AutogradSnapshot(graph, {number: name for number, name in owners if name is not None}, value)
 
 
 def _owner(node: GraphNode, program: Program) -> str | None:
