@@ -161,7 +161,7 @@ def test_people_read_a_table_with_the_best_first(project: Path) -> None:
     assert [row[0] for row in rows[:4]] == ["3", "1", "2", "4"]
     assert rows[0][1:3] == ["0.01", "1"]
     assert rows[-1][:4] == ["2", "of", "4", "done,"]
-    assert "error: trial 2 failed: adam.lr=1e-6 flatten.start_dim=2: cross_entropy: " in err
+    assert "error: trial 2 failed: adam.lr=1e-6 flatten.start_dim=2: hidden: cross_entropy expects" in err
     assert "Traceback" not in err
 
 
