@@ -170,8 +170,10 @@ class Parameter:
         fits = self.single if count is None else count > 0 if self.length is None else count == self.length
         if fits:
             return None
-        wanted = "one or more" if self.length is None else f"one or {self.length}" if self.single else str(self.length)
-        return f"must be {wanted} {_NOUNS[self.kind]}, not {1 if count is None else count}"
+        expected_count = (
+            "one or more" if self.length is None else f"one or {self.length}" if self.single else str(self.length)
+        )
+        return f"must be {expected_count} {_NOUNS[self.kind]}, not {1 if count is None else count}"
 
     def _scalar_problem(self, value: Any) -> str | None:
         if not isinstance(value, _TYPES[self.kind]) or (isinstance(value, bool) and self.kind != "bool"):

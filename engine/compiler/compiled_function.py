@@ -33,7 +33,7 @@ DEFAULT_BACKEND = "inductor"
 """The backend that fuses ops, with PyTorch's name."""
 
 
-class Executor(Protocol):
+class SegmentExecutor(Protocol):
     """Runs a segment."""
 
     def run(self, externals: dict[int, Any], scalars: list[Any], commit: CommitChanges = no_changes) -> list[Any]:
@@ -98,7 +98,7 @@ class CompiledFunction:
         self.replays = ReplayCache(replay_classes or ())
         self.recorded = 0
         """Number of ops in all traces."""
-        self.plans: list[Executor] = []
+        self.plans: list[SegmentExecutor] = []
         """Executors of all segments."""
         self.last: tuple[SegmentRun, ...] = ()
         """The segments of the last call that ran Python."""
@@ -184,7 +184,7 @@ class CompiledFunction:
         """The root of the traces that start at a graph break, or at the function's start."""
         return self.roots.setdefault((where, get_default_dtype()), TraceNode(None, None, ()))
 
-    def plan(self, node: TraceNode, output_slots: tuple[int, ...]) -> Executor:
+    def plan(self, node: TraceNode, output_slots: tuple[int, ...]) -> SegmentExecutor:
         """The executor that computes `output_slots` of the trace that ends at `node`."""
         found = node.plans.get(output_slots)
         if found is None:
@@ -195,7 +195,7 @@ class CompiledFunction:
                     self.plans.append(found)
         return found
 
-    def _make_executor(self, node: TraceNode, output_slots: tuple[int, ...]) -> Executor:
+    def _make_executor(self, node: TraceNode, output_slots: tuple[int, ...]) -> SegmentExecutor:
         if self.backend == "eager":
             return SequentialExecutor(node, output_slots, "backend='eager'")
         try:
@@ -251,4 +251,4 @@ def _rebuild(
 COMPILED_FUNCTIONS: weakref.WeakSet[CompiledFunction] = weakref.WeakSet()
 """All compiled functions, for `engine.compiler.reset`."""
 
-__all__ = ["COMPILED_FUNCTIONS", "CompiledFunction", "Executor"]
+__all__ = ["COMPILED_FUNCTIONS", "CompiledFunction", "SegmentExecutor"]

@@ -36,8 +36,8 @@ class Explanation(ExplanationData):
     def as_json(self, indent: int | None = None) -> str:
         found = asdict(self)
         found["memory"] = self.memory
-        for one, given in zip(found["breaks"], self.breaks, strict=True):
-            one["help"] = given.help
+        for one, graph_break in zip(found["breaks"], self.breaks, strict=True):
+            one["help"] = graph_break.help
         return json.dumps(found, indent=indent)
 
     def text(self, *, source: bool = False) -> str:

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from engine.compiler.kernels.scalar_expression import FLOAT, TRUTH, Expression, LoweringUnsupported
+from engine.compiler.kernels.scalar_expression import BOOL, FLOAT64, Expression, LoweringUnsupported
 
 CHEAP_COST, EXPENSIVE_COST = 1, 12
 """Cost of an expression in additions."""
@@ -60,7 +60,7 @@ class ImportedNames:
 def literal(value: Any, dtype: Any, names: ImportedNames) -> str:
     """A literal."""
     dtype = np.dtype(dtype)
-    if dtype == TRUTH:
+    if dtype == BOOL:
         return repr(bool(value))
     if dtype.kind != "f":
         return f"{names.type(dtype)}({int(value)})"
@@ -87,7 +87,7 @@ def expression_text(one: Expression, args: Sequence[str], names: ImportedNames) 
     if function is not None:
         return _narrowed(one, f"{names.function(function)}({', '.join(args)})", names)
     if one.name in LIBRARY and kind == "f":
-        wide = ", ".join(f"{names.type(FLOAT)}({arg})" for arg in args)
+        wide = ", ".join(f"{names.type(FLOAT64)}({arg})" for arg in args)
         return f"{names.type(one.dtype)}({names.math(_of_library(one.name))}({wide}))"
     raise LoweringUnsupported(f"numpy.{one.name} is not supported in kernels")
 
@@ -111,14 +111,14 @@ def _narrowed(one: Expression, found: str, names: ImportedNames) -> str:
 
 def _arithmetic(one: Expression, args: Sequence[str], names: ImportedNames) -> str:
     sign = _OPERATORS[one.name]
-    if one.dtype == TRUTH:
+    if one.dtype == BOOL:
         sign = {"+": "|", "*": "&"}.get(sign, sign)
     return _narrowed(one, f"({args[0]} {sign} {args[1]})", names)
 
 
 def _cast(one: Expression, args: Sequence[str], names: ImportedNames) -> str:
     source = one.args[0].dtype
-    if one.dtype == TRUTH:
+    if one.dtype == BOOL:
         return f"({args[0]} != {literal(0, source, names)})"
     return f"{names.type(one.dtype)}({args[0]})"
 
@@ -138,7 +138,7 @@ def _absolute(one: Expression, args: Sequence[str], names: ImportedNames) -> str
 def _logical(sign: str) -> Callable[..., str]:
     def made(one: Expression, args: Sequence[str], names: ImportedNames) -> str:
         parts = [
-            text if arg.dtype == TRUTH else f"({text} != {literal(0, arg.dtype, names)})"
+            text if arg.dtype == BOOL else f"({text} != {literal(0, arg.dtype, names)})"
             for text, arg in zip(args, one.args, strict=True)
         ]
         return f"({parts[0]} {sign} {parts[1]})"
@@ -148,11 +148,11 @@ def _logical(sign: str) -> Callable[..., str]:
 
 def _not(one: Expression, args: Sequence[str], names: ImportedNames) -> str:
     source = one.args[0].dtype
-    return f"({args[0]} == {literal(0, source, names)})" if source != TRUTH else f"({args[0]} == False)"
+    return f"({args[0]} == {literal(0, source, names)})" if source != BOOL else f"({args[0]} == False)"
 
 
 def _invert(one: Expression, args: Sequence[str], names: ImportedNames) -> str:
-    return _not(one, args, names) if one.dtype == TRUTH else _narrowed(one, f"(~{args[0]})", names)
+    return _not(one, args, names) if one.dtype == BOOL else _narrowed(one, f"(~{args[0]})", names)
 
 
 def _of_float(template: str) -> Callable[..., str]:
@@ -199,7 +199,7 @@ _SPECIAL: dict[str, Callable[..., str]] = {
     "logical_xor": _logical("^"),
     "logical_not": _not,
     "invert": lambda one, args, names: (
-        _not(one, args, names) if one.dtype == TRUTH else _narrowed(one, f"(~{args[0]})", names)
+        _not(one, args, names) if one.dtype == BOOL else _narrowed(one, f"(~{args[0]})", names)
     ),
     "isnan": _of_float("({x} != {x})"),
     "isfinite": _of_float("({size} < {inf})"),

@@ -9,7 +9,7 @@ from engine.compiler.kernels.kernel_schedule import Store
 from engine.compiler.kernels.partitioned_pass import Partition, PartitionedPass
 from engine.compiler.kernels.reduction_source import identity_text
 from engine.compiler.kernels.row_writer import RowWriter
-from engine.compiler.kernels.scalar_expression import FLOAT, Expression, LoweringUnsupported
+from engine.compiler.kernels.scalar_expression import FLOAT64, Expression, LoweringUnsupported
 from engine.compiler.kernels.thread_pool import CallWords
 
 ALWAYS = ("array_elements", "memory_at", "wide_vectors")
@@ -172,9 +172,9 @@ class CpuSourceWriter(CpuSourceState):
         self.finals[id(one)] = f"{part}[{{}}]"
         top.lines += [f"for k in range({self.row_size()}):", f"    {part}[k] = {start}"]
         if added:
-            total = self.memory_of_row(FLOAT)
+            total = self.memory_of_row(FLOAT64)
             self.finals[id(one)] = (
-                f"{self.names.type(one.dtype)}({total}[{{}}])" if one.dtype != FLOAT else f"{total}[{{}}]"
+                f"{self.names.type(one.dtype)}({total}[{{}}])" if one.dtype != FLOAT64 else f"{total}[{{}}]"
             )
             top.lines.append(f"    {total}[k] = 0.0")
             chunk += [f"for k in range({self.row_size()}):", f"    {total}[k] += {part}[k]", f"    {part}[k] = {start}"]

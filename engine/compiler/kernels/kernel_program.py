@@ -14,9 +14,9 @@ from engine.compiler.ir import IRNode, IRValue
 from engine.compiler.kernels.cpu_expressions import ImportedNames, expression_text
 from engine.compiler.kernels.fused_group import FusedGroup
 from engine.compiler.kernels.scalar_expression import (
-    FLOAT,
-    TRUTH,
-    WHOLE,
+    BOOL,
+    FLOAT64,
+    INT64,
     Expression,
     LoweringUnsupported,
     cast,
@@ -164,7 +164,7 @@ class ProgramBuilder:
     def scalar(self, one: Any) -> Any:
         """Replaces varying numbers in statics by expressions."""
         if isinstance(one, Scalar):
-            return make("scalar", FLOAT, value=self.scalars.setdefault(one, len(self.scalars)), weak=True)
+            return make("scalar", FLOAT64, value=self.scalars.setdefault(one, len(self.scalars)), weak=True)
         if isinstance(one, Constant):
             return one.value
         if type(one) in (tuple, list):
@@ -275,7 +275,7 @@ class ProgramBuilder:
         )
         axis = axes[node.statics["dim"]]
         along: Axes = tuple(axis if dim == node.statics["dim"] % len(axes) else None for dim in range(len(axes)))
-        expression = number(0, WHOLE) if axis is None else make("index", WHOLE, value=axis)
+        expression = number(0, INT64) if axis is None else make("index", INT64, value=axis)
         self.expressions[node.out] = AxisExpression(expression, axes if axis is None else along)
 
     def expanded(self, node: IRNode) -> None:
@@ -321,7 +321,7 @@ def _sum(x: Expression, over: tuple[int, ...], dtype: Any, out: Any) -> Expressi
 
 def _mean(x: Expression, over: tuple[int, ...], dtype: Any, out: Any) -> Expression:
     total = _sum(cast(x, dtype or x.dtype), over, None, out)
-    return make("true_divide", out, (total, cast(make("size", WHOLE, value=over), out)))
+    return make("true_divide", out, (total, cast(make("size", INT64, value=over), out)))
 
 
 def _prod(x: Expression, over: tuple[int, ...], dtype: Any, out: Any) -> Expression:
@@ -334,8 +334,8 @@ def _extreme(name: str) -> Callable[..., Expression]:
 
 def _truth(name: str) -> Callable[..., Expression]:
     def made(x: Expression, over: tuple[int, ...], dtype: Any, out: Any) -> Expression:
-        truth = make("not_equal", TRUTH, (x, cast(number(0), x.dtype)))
-        return cast(make("reduce", TRUTH, (truth,), (name, over)), out)
+        truth = make("not_equal", BOOL, (x, cast(number(0), x.dtype)))
+        return cast(make("reduce", BOOL, (truth,), (name, over)), out)
 
     return made
 

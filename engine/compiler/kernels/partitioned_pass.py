@@ -10,7 +10,7 @@ from engine.compiler.kernels.cpu_source_state import CpuSourceState, SourceScope
 from engine.compiler.kernels.kernel_schedule import Store
 from engine.compiler.kernels.reduction_source import identity_text
 from engine.compiler.kernels.row_writer import RowWriter
-from engine.compiler.kernels.scalar_expression import FLOAT, Expression
+from engine.compiler.kernels.scalar_expression import FLOAT64, Expression
 from engine.compiler.kernels.thread_pool import CallWords
 
 FIRST, LAST = f"call[{CallWords.FIRST}]", f"call[{CallWords.LAST}]"
@@ -163,7 +163,7 @@ class PartitionedPass:
                 self._begins.append(f"{part} = {memory} + chunk * ({size})")
             (self._begins if added else self._starts).extend([f"for k in range({size}):", f"    {part}[k] = {start}"])
         else:
-            memory, part = self._region(FLOAT if added else one.dtype, "chunks" if added else "1"), writer.new()
+            memory, part = self._region(FLOAT64 if added else one.dtype, "chunks" if added else "1"), writer.new()
             if added:
                 self._begins.append(f"{part} = lost_{part} = 0.0")
                 self._ends.append(f"{memory}[chunk] = {part} + lost_{part}")
@@ -182,8 +182,8 @@ class PartitionedPass:
             writer.finals[id(one)] = f"{memory}[{{}}]"
             if not added:
                 return
-            total, each = writer.memory_of_row(FLOAT), writer.new()
-            writer.finals[id(one)] = f"{total}[{{}}]" if one.dtype == FLOAT else f"{kind}({total}[{{}}])"
+            total, each = writer.memory_of_row(FLOAT64), writer.new()
+            writer.finals[id(one)] = f"{total}[{{}}]" if one.dtype == FLOAT64 else f"{kind}({total}[{{}}])"
             lines += [
                 f"for k in range({size}):", f"    {total}[k] = 0.0",
                 "for chunk in range(chunks):", f"    {each} = {memory} + chunk * ({size})",

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from engine.compiler.kernels.cpu_expressions import ImportedNames, literal
-from engine.compiler.kernels.scalar_expression import TRUTH
+from engine.compiler.kernels.scalar_expression import BOOL
 
 LANE_FUNCTIONS = {"add": "lane_sum", "multiply": "lane_product"}
 """Float reductions that depend on the order, and the function that reduces a block in lanes."""
@@ -27,7 +27,7 @@ def identity_text(how: str, dtype: Any, names: ImportedNames) -> str:
     if how in ("logical_or", "logical_and"):
         return repr(how == "logical_and")
     lowest = how == "maximum"
-    if dtype == TRUTH:
+    if dtype == BOOL:
         return repr(not lowest)
     if dtype.kind == "f":
         return literal(-np.inf if lowest else np.inf, dtype, names)

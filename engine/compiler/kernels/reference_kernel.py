@@ -17,7 +17,7 @@ from engine.compiler.kernels.kernel_program import Axes, KernelProgram
 from engine.compiler.kernels.kernel_schedule import KernelSchedule
 from engine.compiler.kernels.numpy_functions import apply_elementwise, numpy_functions
 from engine.compiler.kernels.ordered_reductions import reduce_columns, reduce_rows, reduce_vector
-from engine.compiler.kernels.scalar_expression import TRUTH, Expression, walk
+from engine.compiler.kernels.scalar_expression import BOOL, Expression, walk
 
 BLOCK_ELEMENTS = 1 << 15
 """Elements of the iteration space that are computed together, so that intermediate values stay in the CPU cache."""
@@ -257,7 +257,7 @@ def _function(one: Expression) -> Callable[..., Any]:
             ufunc = getattr(np, simple)
             return lambda x, _: ufunc(x)
     if name in ROUNDINGS and one.args[0].dtype.kind in "iub":
-        return np.positive if dtype != TRUTH else np.copy
+        return np.positive if dtype != BOOL else np.copy
     function_name = package_function(one)
     if function_name is not None and dtype.kind == "f":
         return numpy_functions()[function_name]

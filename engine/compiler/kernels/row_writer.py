@@ -8,7 +8,7 @@ from engine.compiler.kernels.cpu_expressions import cost, expression_text, liter
 from engine.compiler.kernels.cpu_source_state import CpuSourceState, SourceScope
 from engine.compiler.kernels.kernel_schedule import Store
 from engine.compiler.kernels.reduction_source import LANE_FUNCTIONS, combine_text, identity_text, is_order_dependent
-from engine.compiler.kernels.scalar_expression import FLOAT, Expression, LoweringUnsupported
+from engine.compiler.kernels.scalar_expression import FLOAT64, Expression, LoweringUnsupported
 
 MIN_STASH_COST = 6
 """Values that later loops need are stored if recomputing costs at least this many additions."""
@@ -171,7 +171,7 @@ class RowWriter:
         if how == "multiply":
             before.append(f"{name} = {start}")
             after.append(f"{name} = {name} * {found}")
-        elif one.dtype == FLOAT:
+        elif one.dtype == FLOAT64:
             before += [f"{name} = 0.0", f"lost_{name} = 0.0"]
             after.append(f"{name}, lost_{name} = {names.function('compensated')}({name}, lost_{name}, {found})")
             done.append(f"{name} += lost_{name}")

@@ -50,7 +50,7 @@ def make(name: str, dtype: Any, args: tuple[Expression, ...] = (), value: Any = 
     return found
 
 
-FLOAT, WHOLE, TRUTH = np.dtype(np.float64), np.dtype(np.int64), np.dtype(np.bool_)
+FLOAT64, INT64, BOOL = np.dtype(np.float64), np.dtype(np.int64), np.dtype(np.bool_)
 
 
 def number(value: Any, dtype: Any = None) -> Expression:
@@ -58,8 +58,8 @@ def number(value: Any, dtype: Any = None) -> Expression:
     if dtype is not None:
         return make("number", dtype, value=np.dtype(dtype).type(value).item())
     if isinstance(value, bool):
-        return make("number", TRUTH, value=value)
-    return make("number", FLOAT if isinstance(value, float) else WHOLE, value=value, weak=True)
+        return make("number", BOOL, value=value)
+    return make("number", FLOAT64 if isinstance(value, float) else INT64, value=value, weak=True)
 
 
 def cast(expression: Expression, dtype: Any) -> Expression:
@@ -77,16 +77,16 @@ def cast(expression: Expression, dtype: Any) -> Expression:
 
 def walk(roots: Iterable[Expression], excluded: Iterable[Expression] = ()) -> Iterator[Expression]:
     """All expressions below `roots` once, arguments first, without `known` ones."""
-    seen = {id(one) for one in excluded}
+    visited = {id(one) for one in excluded}
     stack = [(one, False) for one in reversed(list(roots))]
     while stack:
         one, done = stack.pop()
         if done:
             yield one
-        elif id(one) not in seen:
-            seen.add(id(one))
+        elif id(one) not in visited:
+            visited.add(id(one))
             stack.append((one, True))
-            stack.extend([(argument, False) for argument in reversed(one.args) if id(argument) not in seen])
+            stack.extend([(argument, False) for argument in reversed(one.args) if id(argument) not in visited])
 
 
-__all__ = ["FLOAT", "TRUTH", "WHOLE", "Expression", "LoweringUnsupported", "cast", "make", "number", "walk"]
+__all__ = ["FLOAT64", "BOOL", "INT64", "Expression", "LoweringUnsupported", "cast", "make", "number", "walk"]

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from engine.compiler.kernels.scalar_expression import FLOAT, TRUTH, Expression, LoweringUnsupported, cast, make, number
+from engine.compiler.kernels.scalar_expression import BOOL, FLOAT64, Expression, LoweringUnsupported, cast, make, number
 from engine.dtypes import NUMBERS
 
 _LENGTH = 7
@@ -145,7 +145,7 @@ def _applied(ufunc: Any, inputs: Sequence[Expression]) -> Expression:
         dtypes = _python_dtypes(ufunc, inputs)
     else:
         weak = False
-        kinds = [(float if one.dtype == FLOAT else int) if one.weak else one.dtype for one in inputs]
+        kinds = [(float if one.dtype == FLOAT64 else int) if one.weak else one.dtype for one in inputs]
         try:
             dtypes = ufunc.resolve_dtypes((*kinds, None))
         except TypeError as error:
@@ -232,16 +232,16 @@ class SymbolicNamespace:
     def round(self, x: Any) -> Any:
         return self._ufunc(np.rint)(x)
 
-    def empty(self, shape: Any, dtype: Any = FLOAT) -> SymbolicArray:
+    def empty(self, shape: Any, dtype: Any = FLOAT64) -> SymbolicArray:
         return _UninitializedArray(dtype, 1 if isinstance(shape, int) else len(shape), self._branches)
 
     def empty_like(self, x: SymbolicArray) -> SymbolicArray:
         return _UninitializedArray(x.dtype, x.ndim, self._branches)
 
-    def ones(self, shape: Any, dtype: Any = FLOAT) -> SymbolicArray:
+    def ones(self, shape: Any, dtype: Any = FLOAT64) -> SymbolicArray:
         return SymbolicArray(number(1, dtype), 1 if isinstance(shape, int) else len(shape), self._branches)
 
-    def zeros(self, shape: Any, dtype: Any = FLOAT) -> SymbolicArray:
+    def zeros(self, shape: Any, dtype: Any = FLOAT64) -> SymbolicArray:
         return SymbolicArray(number(0, dtype), 1 if isinstance(shape, int) else len(shape), self._branches)
 
     def ones_like(self, x: SymbolicArray) -> SymbolicArray:
@@ -255,9 +255,9 @@ class SymbolicNamespace:
 
 
 def as_bool(condition: Expression) -> Expression:
-    if condition.dtype == TRUTH:
+    if condition.dtype == BOOL:
         return condition
-    return make("not_equal", TRUTH, (condition, cast(number(0), condition.dtype)))
+    return make("not_equal", BOOL, (condition, cast(number(0), condition.dtype)))
 
 
 __all__ = ["BranchOutcomes", "SymbolicArray", "SymbolicNamespace", "expression_of", "as_bool"]

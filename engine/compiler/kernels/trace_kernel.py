@@ -71,8 +71,8 @@ class _TracedKernel:
         done: list[Expression] = []
         for one, args in zip(self._all, self._args, strict=True):
             if one.name == "placeholder":
-                given = statics[one.value] if isinstance(one.value, str) else inputs[one.value]
-                done.append(given if one.weak == given.weak else cast(given, one.dtype))
+                argument = statics[one.value] if isinstance(one.value, str) else inputs[one.value]
+                done.append(argument if one.weak == argument.weak else cast(argument, one.dtype))
             elif args:
                 done.append(make(one.name, one.dtype, tuple([done[arg] for arg in args]), one.value, one.weak))
             else:
@@ -177,13 +177,13 @@ def _strong(expression: Expression) -> Expression:
     return cast(expression, expression.dtype)
 
 
-def _promoted(op: Op, given: list[Any]) -> list[Any]:
+def _promoted(op: Op, arguments: list[Any]) -> list[Any]:
     """Promotes inputs to one dtype, as `engine.tensors.dispatch` does; run-time numbers count as floats."""
-    operands = [1.0 if isinstance(one, SymbolicArray) and one.value_expression.weak else one for one in given]
+    operands = [1.0 if isinstance(one, SymbolicArray) and one.value_expression.weak else one for one in arguments]
     promote(op, operands)
     return [
         old if isinstance(old, SymbolicArray) and old.value_expression.weak else new
-        for old, new in zip(given, operands, strict=True)
+        for old, new in zip(arguments, operands, strict=True)
     ]
 
 

@@ -10,7 +10,7 @@ from engine.compiler.ir import IRGraph, IRNode, IRValue
 
 def eliminate_common_subexpressions(graph: IRGraph) -> None:
     """Replaces equal nodes by the first of them. Random ops are equal only if their states are."""
-    seen: dict[Any, IRNode] = {}
+    first_nodes: dict[Any, IRNode] = {}
     kept: list[IRNode] = []
     replaced: dict[IRValue, IRValue] = {}
     for node in graph.nodes:
@@ -27,7 +27,7 @@ def eliminate_common_subexpressions(graph: IRGraph) -> None:
         except UnhashableArgument:
             kept.append(node)
             continue
-        first = seen.setdefault(key, node)
+        first = first_nodes.setdefault(key, node)
         if first is node:
             kept.append(node)
             continue

@@ -40,8 +40,10 @@ def _result(node: IRNode) -> Any:
     if node.op is FILL or not node.values or len(node.outputs) != 1 or 0 in node.out.shape or has_scalars(node.statics):
         return None
     numbers = [number_of(one) for one in node.inputs]
-    known = [isinstance(one, Constant) or number is not None for one, number in zip(node.inputs, numbers, strict=True)]
-    if not all(known):
+    is_constant = [
+        isinstance(one, Constant) or number is not None for one, number in zip(node.inputs, numbers, strict=True)
+    ]
+    if not all(is_constant):
         return None
     if (node.op.view or node.op in (clone, reshape, sum_backward)) and node.values[0].dtype == node.out.dtype:
         return numbers[0]

@@ -100,7 +100,7 @@ def test_training_step_is_one_segment_with_all_lines() -> None:
     assert (found.breaks, found.recompiles) == ((), ())
     assert found.calls >= 4
     assert min(segment.seconds, found.compiled_seconds, found.eager_seconds, found.first_seconds) > 0
-    assert 0 < found.memory <= segment.held + 64 * len(segment.operations), "each begins at a cache line of its own"
+    assert 0 < found.memory <= segment.held + 64 * len(segment.operations), "each begins at a separate cache line"
 
 
 def test_explains_modules_and_keyword_arguments() -> None:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from engine.compiler.kernels.cuda.cuda_expressions import is_float, register_type
 from engine.compiler.kernels.cuda.cuda_module import CudaModule
-from engine.compiler.kernels.scalar_expression import FLOAT, Expression
+from engine.compiler.kernels.scalar_expression import FLOAT64, Expression
 
 PAIR = "Two<double, double>"
 
@@ -24,7 +24,7 @@ class Accumulator:
     def result(self, one: Expression, name: str) -> str:
         if self.kind == PAIR:
             return f"({register_type(one.dtype)})({name}.a + {name}.b)"
-        return f"({register_type(one.dtype)}){name}" if self.kind == "double" and one.dtype != FLOAT else name
+        return f"({register_type(one.dtype)}){name}" if self.kind == "double" and one.dtype != FLOAT64 else name
 
 
 def is_order_dependent(one: Expression) -> bool:
@@ -35,7 +35,7 @@ def is_order_dependent(one: Expression) -> bool:
 def block_accumulator(module: CudaModule, one: Expression) -> Accumulator:
     """Accumulator of the blocks of a row."""
     if one.value[0] == "add" and is_float(one.dtype):
-        if one.dtype == FLOAT:
+        if one.dtype == FLOAT64:
             return Accumulator(PAIR, f"{PAIR}{{0.0, 0.0}}", module.helper("Compensated"))
         return Accumulator("double", "0.0", module.helper("InDouble"))
     return same_type_accumulator(module, one)

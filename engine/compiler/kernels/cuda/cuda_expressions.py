@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from engine.compiler.kernels.cuda import translate_functions
-from engine.compiler.kernels.scalar_expression import TRUTH, Expression, LoweringUnsupported
+from engine.compiler.kernels.scalar_expression import BOOL, Expression, LoweringUnsupported
 from engine.dtypes import bfloat16
 
 HALF_DTYPES = {np.dtype(np.float16): "half", bfloat16.numpy: "bfloat"}
@@ -67,7 +67,7 @@ class CudaExpressionWriter:
     # -- numbers
 
     def literal(self, value: Any, dtype: Any) -> str:
-        if dtype == TRUTH:
+        if dtype == BOOL:
             return "true" if value else "false"
         if is_float(dtype):
             return translate_functions.literal(float(value), 8 if dtype.itemsize == 8 else 4)
@@ -98,16 +98,16 @@ class CudaExpressionWriter:
             return special(self, one, args)
         if name in _ROUNDINGS:
             return f"{self.function(name)}({args[0]})" if is_float(dtype) else args[0]
-        given = ", ".join(args)
+        arguments = ", ".join(args)
         if name in _FUNCTIONS_BY_DTYPE and is_float(dtype):
             bits = 64 if one.dtype.itemsize == 8 else 32
-            return self.rounded(one.dtype, f"{self.function(_FUNCTIONS_BY_DTYPE[name].format(bits))}({given})")
+            return self.rounded(one.dtype, f"{self.function(_FUNCTIONS_BY_DTYPE[name].format(bits))}({arguments})")
         if name in _SHARED:
-            return f"{self.function(name)}({given})"
+            return f"{self.function(name)}({arguments})"
         if name in _OF_FLOATS and is_float(dtype):
-            return self.rounded(one.dtype, f"{self.function(name)}({given})")
+            return self.rounded(one.dtype, f"{self.function(name)}({arguments})")
         if name in _LIBRARY and is_float(dtype):
-            return self.rounded(one.dtype, f"{self.function(_LIBRARY[name])}({given})")
+            return self.rounded(one.dtype, f"{self.function(_LIBRARY[name])}({arguments})")
         raise LoweringUnsupported(f"numpy.{name} is not supported in kernels")
 
     def combined(self, how: str, dtype: Any, a: str, b: str) -> str:
@@ -116,7 +116,7 @@ class CudaExpressionWriter:
         if how in signs:
             if dtype.kind in "iu":
                 return _wrapped(dtype, a, signs[how], b)
-            return f"(bool)({a} {signs[how]} {b})" if dtype == TRUTH else f"{a} {signs[how]} {b}"
+            return f"(bool)({a} {signs[how]} {b})" if dtype == BOOL else f"{a} {signs[how]} {b}"
         return f"{self.function('larger' if how == 'maximum' else 'smaller')}({a}, {b})"
 
     def identity(self, how: str, dtype: Any) -> str:
@@ -124,10 +124,10 @@ class CudaExpressionWriter:
         if how in ("add", "multiply"):
             return self.literal(how == "multiply", dtype)
         if how in ("logical_or", "logical_and"):
-            return self.literal(how == "logical_and", TRUTH)
+            return self.literal(how == "logical_and", BOOL)
         lowest = how == "maximum"
-        if dtype == TRUTH:
-            return self.literal(not lowest, TRUTH)
+        if dtype == BOOL:
+            return self.literal(not lowest, BOOL)
         if is_float(dtype):
             return self.literal(-math.inf if lowest else math.inf, dtype)
         limits = np.iinfo(dtype)
@@ -135,7 +135,7 @@ class CudaExpressionWriter:
 
     def _arithmetic(self, one: Expression, args: Sequence[str]) -> str:
         sign = _OPERATORS[one.name]
-        if one.dtype == TRUTH:
+        if one.dtype == BOOL:
             return f"(bool)({args[0]} { {'+': '|', '*': '&'}.get(sign, sign) } {args[1]})"
         if one.dtype.kind in "iu":
             return _wrapped(one.dtype, args[0], sign, args[1])
@@ -143,18 +143,18 @@ class CudaExpressionWriter:
 
     def cast(self, one: Expression, args: Sequence[str]) -> str:
         source = one.args[0].dtype
-        if one.dtype == TRUTH:
+        if one.dtype == BOOL:
             return f"({args[0]} != {self.literal(0, source)})"
         if one.dtype in HALF_DTYPES:
             return self.rounded(one.dtype, f"(float)({args[0]})")
         return f"({register_type(one.dtype)}){args[0]}"
 
-    def truth(self, arg: Expression, given: str) -> str:
-        return given if arg.dtype == TRUTH else f"({given} != {self.literal(0, arg.dtype)})"
+    def truth(self, arg: Expression, operand: str) -> str:
+        return operand if arg.dtype == BOOL else f"({operand} != {self.literal(0, arg.dtype)})"
 
-    def size_of(self, arg: Expression, given: str) -> str:
+    def size_of(self, arg: Expression, operand: str) -> str:
         """The absolute value of a float."""
-        return f"{self.function('fabs')}({given})"
+        return f"{self.function('fabs')}({operand})"
 
 
 def _wrapped(dtype: Any, a: str, sign: str, b: str) -> str:
@@ -193,7 +193,7 @@ def _square(text: CudaExpressionWriter, one: Expression, args: Sequence[str]) ->
 
 def _logical(sign: str) -> Special:
     def made(text: CudaExpressionWriter, one: Expression, args: Sequence[str]) -> str:
-        a, b = (text.truth(arg, given) for arg, given in zip(one.args, args, strict=True))
+        a, b = (text.truth(arg, operand) for arg, operand in zip(one.args, args, strict=True))
         return f"(bool)({a} {sign} {b})"
 
     return made
@@ -204,7 +204,7 @@ def _not(text: CudaExpressionWriter, one: Expression, args: Sequence[str]) -> st
 
 
 def _invert(text: CudaExpressionWriter, one: Expression, args: Sequence[str]) -> str:
-    return _not(text, one, args) if one.dtype == TRUTH else f"({storage_type(one.dtype)})(~{args[0]})"
+    return _not(text, one, args) if one.dtype == BOOL else f"({storage_type(one.dtype)})(~{args[0]})"
 
 
 def _of_float(template: str) -> Special:

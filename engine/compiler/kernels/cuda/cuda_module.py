@@ -14,7 +14,7 @@ from engine.compiler.kernels.cuda.warp_functions import FUNCTIONS, NEEDED, TEXTS
 from engine.compiler.kernels.kernel_program import KernelProgram
 from engine.compiler.kernels.kernel_schedule import KernelSchedule
 from engine.compiler.kernels.loop_layout import Strides
-from engine.compiler.kernels.scalar_expression import FLOAT, Expression
+from engine.compiler.kernels.scalar_expression import FLOAT64, Expression
 
 SINGLE = np.dtype(np.float32)
 NAMES = {"add": "Added", "multiply": "Multiplied", "maximum": "Largest", "minimum": "Smallest",
@@ -110,7 +110,7 @@ class CudaModule:
 
     def add_part_buffer(self, one: Expression, count: int, *, wide: bool = False) -> int:
         """Adds a scratch buffer for partial sums; in double precision if `wide`."""
-        dtype = FLOAT if wide else SINGLE if one.dtype in HALF_DTYPES else one.dtype
+        dtype = FLOAT64 if wide else SINGLE if one.dtype in HALF_DTYPES else one.dtype
         index = self.parts[id(one)] = self.add_buffer(dtype, count)
         return index
 

@@ -136,9 +136,9 @@ class _Function:
 
     def text(self) -> str:
         kinds = [f"{name[0].upper()}{index}" for index, name in enumerate(self.variables)]
-        given = ", ".join(f"{kind} {name}" for kind, name in zip(kinds, self.variables, strict=True))
+        arguments = ", ".join(f"{kind} {name}" for kind, name in zip(kinds, self.variables, strict=True))
         classes = ", ".join(f"class {kind}" for kind in kinds)
-        head = f"template <{classes}> __device__ inline auto {self.node.name}({given}) {{"
+        head = f"template <{classes}> __device__ inline auto {self.node.name}({arguments}) {{"
         lines = [line for one in self.node.body for line in self.statement(one)]
         return "\n".join([head, *("    " + line for line in lines), "}"])
 
@@ -233,14 +233,14 @@ class _Function:
             if isinstance(one.func, ast.Attribute)
             else ""
         )
-        given = [_bare(self.expression(each)) for each in one.args]
+        arguments = [_bare(self.expression(each)) for each in one.args]
         if name in _CASTS:
             number = self.number(one.args[0])
             if number is None:
-                return f"({_CASTS[name]})({given[0]})"
+                return f"({_CASTS[name]})({arguments[0]})"
             return literal(float(number), int(name[-2:]) // 8) if name.startswith("float") else constant(int(number))
         self.needed.append(name)
-        return f"{name}({', '.join(given)})"
+        return f"{name}({', '.join(arguments)})"
 
 
 def _bare(text: str) -> str:

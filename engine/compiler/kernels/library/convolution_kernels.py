@@ -239,10 +239,10 @@ def _sizes(shape: Sequence[int]) -> tuple[int, int]:
 
 def _windows(node: IRNode, kernel_sizes: tuple[int, int]) -> list[tuple[int, int, int, int]]:
     """Kernel size, stride, padding and dilation in both dimensions."""
-    given = [tuple(node.statics[name]) for name in ("stride", "padding", "dilation")]
-    if len(given[0]) == 1:
-        given = [(neutral, *one) for neutral, one in zip((1, 0, 1), given, strict=True)]
-    return [(kernel_sizes[i], *(one[i] for one in given)) for i in range(2)]  # pyright: ignore[reportReturnType]
+    settings = [tuple(node.statics[name]) for name in ("stride", "padding", "dilation")]
+    if len(settings[0]) == 1:
+        settings = [(neutral, *one) for neutral, one in zip((1, 0, 1), settings, strict=True)]
+    return [(kernel_sizes[i], *(one[i] for one in settings)) for i in range(2)]  # pyright: ignore[reportReturnType]
 
 
 def _axes(
