@@ -24,7 +24,7 @@ from tests.ui.canvas.mouse_and_keyboard import CTRL, SHIFT, MouseAndKeyboard
 from tests.ui.compile.actions import click, click_row, explain, marked
 
 
-def test_from_nothing_to_kernels(
+def test_explain_fills_the_empty_panel(
     qtbot: QtBot,
     window: MainWindow,
     project: Project,
@@ -55,7 +55,7 @@ def test_from_nothing_to_kernels(
     assert marked(window) == {"dropout"}
 
 
-def test_a_node_shows_its_kernels(
+def test_selecting_a_node_selects_its_kernels(
     qtbot: QtBot,
     window: MainWindow,
     project: Project,
@@ -75,7 +75,7 @@ def test_a_node_shows_its_kernels(
     assert panel.details.detail.title == titles[0]
 
 
-def test_a_break_is_explained_and_led_to(
+def test_break_has_a_reason_and_activates_its_node(
     qtbot: QtBot,
     window: MainWindow,
     project: Project,
@@ -104,7 +104,7 @@ def test_a_break_is_explained_and_led_to(
     assert project.store.selection == {"relu"}
 
 
-def test_segments_tell_ops_and_guards(
+def test_segment_details_list_ops_and_guards(
     qtbot: QtBot,
     window: MainWindow,
     project: Project,
@@ -125,7 +125,7 @@ def test_segments_tell_ops_and_guards(
     assert any("was" in text or "instead" in text for _, text in panel.details.detail.facts)
 
 
-def test_edits_make_it_stale_and_one_click_mends_that(
+def test_edit_shows_the_stale_notice_until_explained_again(
     qtbot: QtBot,
     window: MainWindow,
     project: Project,
@@ -149,7 +149,7 @@ def test_edits_make_it_stale_and_one_click_mends_that(
     assert not panel.stale.isVisible()
 
 
-def test_errors_are_reported_and_retried(
+def test_failed_explanation_can_be_retried(
     qtbot: QtBot,
     window: MainWindow,
     project: Project,
@@ -173,7 +173,7 @@ def test_errors_are_reported_and_retried(
     qtbot.waitUntil(panel.outline.isVisible)
 
 
-def test_it_can_be_cancelled(
+def test_cancel_an_explanation(
     qtbot: QtBot, window: MainWindow, project: Project, panel: CompilePanel, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     closed: list[bool] = []
@@ -205,6 +205,6 @@ def test_closing_the_project_ends_the_thread(
 
 
 @pytest.mark.parametrize("reason", list(REASONS))
-def test_each_reason_has_a_page_with_examples(reason: str) -> None:
+def test_each_break_reason_has_a_help_page_with_examples(reason: str) -> None:
     assert help_page.section("reference/graph-breaks.md", reason)
     assert len(help_page.examples("reference/graph-breaks.md", reason)) >= 2

@@ -25,13 +25,13 @@ from tests.ui.compile.actions import LEFT, explain, marked
 
 
 def color_at(window: MainWindow, x: float, y: float) -> str:
-    """Of a place of the canvas, as it is on the screen."""
+    """Color of a canvas point on the screen."""
     assert window.canvas is not None
-    place = window.canvas.camera.to_view(QPointF(x, y)).toPoint()
-    return window.canvas.viewport().grab().toImage().pixelColor(place).name()
+    pixel = window.canvas.camera.to_view(QPointF(x, y)).toPoint()
+    return window.canvas.viewport().grab().toImage().pixelColor(pixel).name()
 
 
-def test_regions_are_colored_by_a_key(
+def test_shortcut_shows_and_hides_regions(
     qtbot: QtBot,
     window: MainWindow,
     project: Project,
@@ -43,25 +43,25 @@ def test_regions_are_colored_by_a_key(
     explain(qtbot, window, project)
     assert window.canvas is not None
     boxes = window.canvas.canvas_scene.boxes()
-    places = [(boxes[name].right - 20, boxes[name].bottom + 12) for name in ("hidden", "logits", "batches")]
-    plain = [color_at(window, *place) for place in places]
+    points = [(boxes[name].right - 20, boxes[name].bottom + 12) for name in ("hidden", "logits", "batches")]
+    plain = [color_at(window, *point) for point in points]
     window.canvas.setFocus()
     QTest.keyClick(window.canvas, Qt.Key.Key_R, CTRL | SHIFT)
     assert overlay.is_on
     assert overlay.legend.isVisible()
     assert window.commands.action("view.regions").isChecked()
     assert window.settings.shows_regions
-    first, second, none = (color_at(window, *place) for place in places)
+    first, second, none = (color_at(window, *point) for point in points)
     style = RegionStyle(themes.current())
     assert (first, second) == (style.fill(1).name(), style.fill(2).name())
     assert none == plain[2]
     QTest.keyClick(window.canvas, Qt.Key.Key_R, CTRL | SHIFT)
-    assert [color_at(window, *place) for place in places] == plain
+    assert [color_at(window, *point) for point in points] == plain
     assert not overlay.regions.isVisible()
     assert not overlay.legend.isVisible()
 
 
-def test_the_sign_of_a_break_opens_its_row(
+def test_click_on_a_break_marker_selects_its_row(
     qtbot: QtBot,
     window: MainWindow,
     project: Project,
@@ -77,9 +77,9 @@ def test_the_sign_of_a_break_opens_its_row(
     [(graph_break, marker)] = overlay.break_layer.markers()
     assert graph_break.node == "relu"
     assert window.canvas is not None
-    place = window.canvas.camera.to_view(marker.center()).toPoint()
-    QTest.mouseMove(window.canvas.viewport(), place)
-    QTest.mouseClick(window.canvas.viewport(), LEFT, pos=place)
+    position = window.canvas.camera.to_view(marker.center()).toPoint()
+    QTest.mouseMove(window.canvas.viewport(), position)
+    QTest.mouseClick(window.canvas.viewport(), LEFT, pos=position)
     panel = window.project_views[project].compile
     qtbot.waitUntil(panel.isVisible)
     assert panel.outline.key == RowKey("break", 0)
@@ -130,7 +130,7 @@ def test_markers_keep_a_readable_size(
     window.canvas.viewport().grab()
 
 
-def test_the_legend_and_the_minimap_keep_apart(
+def test_legend_and_minimap_do_not_overlap(
     qtbot: QtBot,
     window: MainWindow,
     project: Project,
@@ -145,15 +145,15 @@ def test_the_legend_and_the_minimap_keep_apart(
     assert window.canvas is not None
     view, legend, small = window.canvas, overlay.legend, window.canvas.overlays.minimap
     boxes = view.canvas_scene.boxes().values()
-    places = [
+    centers = [
         QPointF(x, y)
         for x in range(int(min(box.left for box in boxes)), int(max(box.right for box in boxes)), 150)
         for y in range(int(min(box.top for box in boxes)), int(max(box.bottom for box in boxes)), 60)
     ]
     under, unfolded = 0, 0
-    for place in places:
+    for center in centers:
         overlay.show_overlay(False)
-        view.camera.center_on(place)
+        view.camera.center_on(center)
         before = small.geometry() if small.isVisible() else QRect()
         overlay.show_overlay(True)
         QApplication.processEvents()
@@ -161,14 +161,14 @@ def test_the_legend_and_the_minimap_keep_apart(
         under += before.intersects(legend.geometry())
         if not small.isVisible():
             continue
-        assert not small.geometry().intersects(legend.geometry()), place
-        view.camera.center_on(place + QPointF(30, 20))
-        assert not small.geometry().intersects(legend.geometry()), place
+        assert not small.geometry().intersects(legend.geometry()), center
+        view.camera.center_on(center + QPointF(30, 20))
+        assert not small.geometry().intersects(legend.geometry()), center
         if small.isVisible() and small.is_collapsed:
             tab = small.geometry()
             middle = QPointF(small.rect().center())
             QApplication.sendEvent(small, QEnterEvent(middle, middle, QPointF(small.mapToGlobal(middle.toPoint()))))
-            assert not small.geometry().intersects(legend.geometry()), place
+            assert not small.geometry().intersects(legend.geometry()), center
             assert not small.is_collapsed and small.geometry().contains(tab)
             unfolded += 1
             QApplication.sendEvent(small, QEvent(QEvent.Type.Leave))
@@ -176,7 +176,7 @@ def test_the_legend_and_the_minimap_keep_apart(
 
 
 @pytest.mark.parametrize("name", ["light", "dark"])
-def test_regions_contrast_with_the_background_and_are_readable(name: str) -> None:
+def test_region_colors_have_enough_contrast(name: str) -> None:
     theme = themes.load(name)
     style, ground = RegionStyle(theme), theme.color("background")
     for segment in range(1, len(theme.series) + 1):

@@ -28,7 +28,7 @@ def stop(qtbot: QtBot, window: MainWindow, project: Project) -> None:
     qtbot.waitUntil(lambda: not project.runner.is_active)
 
 
-def test_the_badge_and_the_panel_follow_a_run(
+def test_status_badge_and_panel_follow_a_run(
     qtbot: QtBot, window: MainWindow, endless: Project, overlay: CompileOverlay
 ) -> None:
     badge = window.status.compile_button
@@ -52,7 +52,7 @@ def test_the_badge_and_the_panel_follow_a_run(
     stop(qtbot, window, endless)
 
 
-def test_the_window_keeps_answering(
+def test_window_stays_responsive_while_kernels_compile(
     qtbot: QtBot, window: MainWindow, endless: Project, overlay: CompileOverlay
 ) -> None:
     window.commands.run("run.start")
@@ -68,9 +68,7 @@ def test_the_window_keeps_answering(
     stop(qtbot, window, endless)
 
 
-def test_compiling_can_be_switched_off_and_undone(
-    qtbot: QtBot, window: MainWindow, endless: Project, panel: CompilePanel
-) -> None:
+def test_turn_off_compilation_and_undo(qtbot: QtBot, window: MainWindow, endless: Project, panel: CompilePanel) -> None:
     assert panel.header.switch.isChecked()
     assert window.commands.action("run.compile").isChecked()
     click(panel.header.switch)
@@ -90,10 +88,10 @@ def test_compiling_can_be_switched_off_and_undone(
     assert not endless.store.document.training.compile
 
 
-def test_the_badge_of_a_short_run_does_not_go_on(
+def test_badge_of_a_short_run_stops_reporting_progress(
     qtbot: QtBot, window: MainWindow, endless: Project, panel: CompilePanel
 ) -> None:
-    """It ends while its kernels are compiled: neither place says that they are still on their way."""
+    """The run ends while its kernels compile: neither badge still reports compilation."""
     window.commands.run("run.step")
     run = endless.runner
     qtbot.waitUntil(lambda: run.state == "paused")

@@ -26,8 +26,8 @@ def click(widget: object) -> None:
     QTest.mouseClick(widget, LEFT)  # pyright: ignore[reportArgumentType, reportCallIssue]
 
 
-def click_sample(panel: DataPanel, place: int) -> None:
-    QTest.mouseClick(panel.grid.viewport(), LEFT, pos=panel.grid.cell_rect(place).center())
+def click_sample(panel: DataPanel, index: int) -> None:
+    QTest.mouseClick(panel.grid.viewport(), LEFT, pos=panel.grid.cell_rect(index).center())
 
 
 def is_filled(panel: DataPanel) -> bool:

@@ -36,7 +36,7 @@ def node_shown(panel: DataPanel) -> str:
     return panel.header.title.text()
 
 
-def test_nothing_is_read_until_somebody_looks(window: MainWindow, qtbot: QtBot) -> None:
+def test_hidden_panel_reads_no_samples(window: MainWindow, qtbot: QtBot) -> None:
     project = window.open_projects.from_template(template("digits-mlp"))
     qtbot.waitUntil(lambda: project.store.is_checked)
     window.docks["problems"].reveal()
@@ -47,7 +47,7 @@ def test_nothing_is_read_until_somebody_looks(window: MainWindow, qtbot: QtBot) 
     qtbot.waitUntil(lambda: previewer.state == "ready")
 
 
-def test_it_follows_the_selection(qtbot: QtBot, window: MainWindow, digits: DataPanel) -> None:
+def test_panel_follows_the_selection(qtbot: QtBot, window: MainWindow, digits: DataPanel) -> None:
     assert node_shown(digits) == "batches"
     assert window.canvas is not None
     user = MouseAndKeyboard(window.canvas)
@@ -60,7 +60,7 @@ def test_it_follows_the_selection(qtbot: QtBot, window: MainWindow, digits: Data
     qtbot.waitUntil(lambda: node_shown(digits) == "batches")
 
 
-def test_pages_by_keys_wheel_and_number(qtbot: QtBot, digits: DataPanel) -> None:
+def test_scroll_by_keys_wheel_and_index(qtbot: QtBot, digits: DataPanel) -> None:
     grid = digits.grid
     grid.setFocus()
     size = len(grid.in_view)
@@ -75,10 +75,10 @@ def test_pages_by_keys_wheel_and_number(qtbot: QtBot, digits: DataPanel) -> None
     QTest.keyClick(grid, Qt.Key.Key_PageDown)
     assert grid.current is not None and grid.current > 1
     before = grid.in_view.start
-    place = QPointF(40, 40)
+    position = QPointF(40, 40)
     wheel = QWheelEvent(
-        place,
-        grid.viewport().mapToGlobal(place),
+        position,
+        grid.viewport().mapToGlobal(position),
         QPoint(),
         QPoint(0, -240),
         Qt.MouseButton.NoButton,
@@ -97,7 +97,7 @@ def test_pages_by_keys_wheel_and_number(qtbot: QtBot, digits: DataPanel) -> None
     qtbot.waitUntil(lambda: is_filled(digits))
 
 
-def test_a_sample_is_shown_large_with_its_numbers(qtbot: QtBot, digits: DataPanel) -> None:
+def test_click_shows_a_sample_with_its_values(qtbot: QtBot, digits: DataPanel) -> None:
     click_sample(digits, 3)
     qtbot.waitUntil(digits.detail.isVisible)
     qtbot.waitUntil(lambda: "#3" in digits.detail.title.text())
@@ -113,7 +113,7 @@ def test_a_sample_is_shown_large_with_its_numbers(qtbot: QtBot, digits: DataPane
     assert digits.grid.current is None
 
 
-def test_numbers_before_and_after(qtbot: QtBot, show: Show) -> None:
+def test_switch_between_values_before_and_after(qtbot: QtBot, show: Show) -> None:
     panel = show(chained("data.Digits", Node("transforms.Normalize", {"std": 16.0})))
     click_sample(panel, 0)
     qtbot.waitUntil(panel.detail.isVisible)
@@ -123,24 +123,24 @@ def test_numbers_before_and_after(qtbot: QtBot, show: Show) -> None:
     assert "uint8" in panel.detail.figures.text()
 
 
-def test_one_class_only(qtbot: QtBot, digits: DataPanel) -> None:
+def test_filter_by_class(qtbot: QtBot, digits: DataPanel) -> None:
     category = digits.header.category
     category.setFocus()
     QTest.keyClicks(category, "7")
     QTest.keyClick(category, Qt.Key.Key_Return)
     qtbot.waitUntil(lambda: digits.header.index_box.maximum() < 200 and is_filled(digits))
     assert category.currentText() == "7"
-    labels = {sample.label for place in digits.grid.in_view if (sample := digits.grid.sample(place))}
+    labels = {sample.label for index in digits.grid.in_view if (sample := digits.grid.sample(index))}
     assert labels == {"7"}
 
 
-def test_validation_samples(qtbot: QtBot, digits: DataPanel) -> None:
+def test_show_validation_samples(qtbot: QtBot, digits: DataPanel) -> None:
     click(digits.header.parts["validation"])
     qtbot.waitUntil(lambda: is_filled(digits))
     assert digits.header.index_box.maximum() == 358
 
 
-def test_drawing_again(qtbot: QtBot, tmp_path: Path, show: Show) -> None:
+def test_draw_new_random_transforms(qtbot: QtBot, tmp_path: Path, show: Show) -> None:
     images = np.random.default_rng(0).random((30, 1, 8, 8)).astype(np.float32)
     panel = show(chained(arrays(tmp_path, images, np.arange(30) % 2), "transforms.RandomAffine"))
     first = panel.grid.sample(0)
@@ -155,7 +155,7 @@ def test_drawing_again(qtbot: QtBot, tmp_path: Path, show: Show) -> None:
     assert not panel.header.redraw.isVisible()
 
 
-def test_edits_show_at_once_and_undo_brings_back(qtbot: QtBot, window: MainWindow, show: Show) -> None:
+def test_edit_and_undo_update_the_samples(qtbot: QtBot, window: MainWindow, show: Show) -> None:
     panel = show(chained("data.Digits", Node("transforms.Normalize", {"std": 16.0})))
     project = window.project
     assert project is not None
@@ -178,7 +178,7 @@ def test_edits_show_at_once_and_undo_brings_back(qtbot: QtBot, window: MainWindo
     qtbot.waitUntil(lambda: brightest() == pytest.approx(before))
 
 
-def test_statistics_by_one_click(qtbot: QtBot, digits: DataPanel) -> None:
+def test_compute_statistics(qtbot: QtBot, digits: DataPanel) -> None:
     click(digits.header.pages["statistics"])
     page = digits.statistics
     qtbot.waitUntil(page.sheet.isVisible)
@@ -187,9 +187,7 @@ def test_statistics_by_one_click(qtbot: QtBot, digits: DataPanel) -> None:
     assert not digits.header.index_box.isVisible()
 
 
-def test_in_a_narrow_panel_statistics_stand_below_each_other_without_gaps(
-    qtbot: QtBot, window: MainWindow, digits: DataPanel
-) -> None:
+def test_narrow_panel_stacks_statistics_without_gaps(qtbot: QtBot, window: MainWindow, digits: DataPanel) -> None:
     click(digits.header.pages["statistics"])
     page = digits.statistics
     qtbot.waitUntil(page.sheet.isVisible)
@@ -200,7 +198,7 @@ def test_in_a_narrow_panel_statistics_stand_below_each_other_without_gaps(
     assert 0 < page._balance.geometry().top() - last < 40
 
 
-def test_overlap_leads_to_its_samples(qtbot: QtBot, tmp_path: Path, show: Show) -> None:
+def test_overlap_finding_links_to_its_samples(qtbot: QtBot, tmp_path: Path, show: Show) -> None:
     inputs = np.random.default_rng(0).random((60, 5))
     inputs[30:] = inputs[:30]
     panel = show(chained(arrays(tmp_path, inputs, np.arange(60) % 2)))
@@ -217,7 +215,7 @@ def test_overlap_leads_to_its_samples(qtbot: QtBot, tmp_path: Path, show: Show) 
     assert panel.header.selection.part == part
 
 
-def test_statistics_can_be_cancelled(qtbot: QtBot, digits: DataPanel, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_cancel_statistics(qtbot: QtBot, digits: DataPanel, monkeypatch: pytest.MonkeyPatch) -> None:
     closed: list[bool] = []
 
     def endless(_: object) -> Iterator[data_statistics.Progress]:
@@ -260,7 +258,7 @@ def test_tables_have_columns_with_types_and_missing_values(qtbot: QtBot, tmp_pat
     assert not panel.detail.isVisible()
 
 
-def test_what_is_wrong_is_said_and_leads_to_its_node(qtbot: QtBot, window: MainWindow, show: Show) -> None:
+def test_error_is_shown_with_a_button_to_its_node(qtbot: QtBot, window: MainWindow, show: Show) -> None:
     panel = show(chained(Node("data.CSV", {"path": "gone.csv", "target": "y"}), "transforms.Normalize"))
     assert panel.failed.isVisible()
     assert panel._previewer.problem is not None
@@ -271,7 +269,7 @@ def test_what_is_wrong_is_said_and_leads_to_its_node(qtbot: QtBot, window: MainW
     assert window.project.store.selection == {"a"}
 
 
-def test_a_file_that_was_mended_meanwhile_is_read(qtbot: QtBot, window: MainWindow, tmp_path: Path, show: Show) -> None:
+def test_corrected_file_is_read_again(qtbot: QtBot, window: MainWindow, tmp_path: Path, show: Show) -> None:
     path = tmp_path / "t.csv"
     path.write_text("a,y\n1,0\nx,1\n")
     panel = show(chained(Node("data.CSV", {"path": str(path), "target": "y", "validation": 0.0})))
@@ -300,8 +298,8 @@ def test_a_damaged_image_is_marked_and_explained(qtbot: QtBot, tmp_path: Path, s
             Image.new("RGB", (30, 20), (90, 200, 20)).save(tmp_path / name / f"{number}.png")
     (tmp_path / "cat" / "1.png").write_bytes(b"no image")
     panel = show(chained(Node("data.ImageFolder", {"folder": str(tmp_path), "validation": 0.0})))
-    place = next(place for place in range(8) if (sample := panel.grid.sample(place)) and sample.problem)
-    click_sample(panel, place)
+    index = next(index for index in range(8) if (sample := panel.grid.sample(index)) and sample.problem)
+    click_sample(panel, index)
     qtbot.waitUntil(panel.detail._problem.isVisible)
     assert "1.png" in panel.detail._problem.text()
 
@@ -327,20 +325,20 @@ def test_an_image_is_sharp_and_highlights_nan(qtbot: QtBot) -> None:
 
 
 @pytest.mark.parametrize("count", [12, 60_000, 3_000_000])
-def test_the_number_of_a_sample_can_be_read_in_full(qtbot: QtBot, tmp_path: Path, show: Show, count: int) -> None:
+def test_sample_index_fits_its_box(qtbot: QtBot, tmp_path: Path, show: Show, count: int) -> None:
     panel = show(chained(arrays(tmp_path, np.zeros((count, 1), np.uint8), np.arange(count) % 2)))
-    place = panel.header.index_box
+    index_box = panel.header.index_box
     QTest.keyClick(panel.grid, Qt.Key.Key_End)
-    qtbot.waitUntil(lambda: place.value() == place.maximum() > count * 0.7)
-    line = place.lineEdit()
-    assert place.isVisible() and f" / {place.maximum() + 1:,}" in line.text()
+    qtbot.waitUntil(lambda: index_box.value() == index_box.maximum() > count * 0.7)
+    line = index_box.lineEdit()
+    assert index_box.isVisible() and f" / {index_box.maximum() + 1:,}" in line.text()
     option, field = QStyleOptionSpinBox(), QStyle.SubControl.SC_SpinBoxEditField
-    place.initStyleOption(option)
-    room = place.style().subControlRect(QStyle.ComplexControl.CC_SpinBox, option, field, place).width()
+    index_box.initStyleOption(option)
+    room = index_box.style().subControlRect(QStyle.ComplexControl.CC_SpinBox, option, field, index_box).width()
     assert 0 < room - line.textMargins().left() - line.fontMetrics().horizontalAdvance(line.text()) < 24
 
 
-def test_a_small_window_leaves_room_for_the_number_of_a_sample(
+def test_sample_index_is_visible_in_a_small_window(
     qtbot: QtBot, window: MainWindow, tmp_path: Path, show: Show
 ) -> None:
     panel = show(chained(arrays(tmp_path, np.zeros((60_000, 1, 2, 2), np.uint8), np.arange(60_000) % 2)))
@@ -350,7 +348,7 @@ def test_a_small_window_leaves_room_for_the_number_of_a_sample(
     assert panel.header.index_box.isVisible() and panel.header.category.isVisible()
 
 
-def test_long_names_of_columns_leave_room_for_numbers(qtbot: QtBot, tmp_path: Path, show: Show) -> None:
+def test_long_column_names_leave_room_for_values(qtbot: QtBot, tmp_path: Path, show: Show) -> None:
     name = "how_much_it_rained_in_the_week_before"
     (tmp_path / "t.csv").write_text(f"{name},y\n" + "\n".join(f"0.{number}125,{number % 2}" for number in range(1, 40)))
     panel = show(chained(Node("data.CSV", {"path": str(tmp_path / "t.csv"), "target": "y"})))
@@ -366,7 +364,7 @@ def test_long_names_of_columns_leave_room_for_numbers(qtbot: QtBot, tmp_path: Pa
     assert numbers.model().headerData(0, Qt.Orientation.Vertical, Qt.ItemDataRole.ToolTipRole) == name
 
 
-def test_what_a_table_loses_is_mended_with_a_click(qtbot: QtBot, tmp_path: Path, show: Show) -> None:
+def test_finding_about_an_identifier_column_has_a_fix(qtbot: QtBot, tmp_path: Path, show: Show) -> None:
     rows = "".join(f"{row},{row % 7},{'uv'[row % 2]}\n" for row in range(60))
     (tmp_path / "table.csv").write_text(f"Q&A id,a,y\n{rows}")
     panel = show(chained(Node("data.CSV", {"path": str(tmp_path / "table.csv"), "target": "y"})))

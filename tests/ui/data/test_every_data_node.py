@@ -106,16 +106,16 @@ def looked_at(qtbot: QtBot, window: MainWindow, name: str) -> DataPanel:
 
 
 @pytest.mark.parametrize("kind", DATA, ids=lambda kind: kind.key)
-def test_from_the_palette_to_its_samples(qtbot: QtBot, window: MainWindow, files: Path, kind: NodeType) -> None:
+def test_node_from_the_palette_shows_its_samples(qtbot: QtBot, window: MainWindow, files: Path, kind: NodeType) -> None:
     name = added(qtbot, window, kind, files)
     project, view = window.project, window.canvas
     assert project is not None and view is not None
     report = project.store.report
 
     assert [problem.message for problem in report.problems if problem.node == name] == []
-    place = MouseAndKeyboard(view).node(name)
+    position = MouseAndKeyboard(view).node(name)
     QApplication.sendEvent(
-        view.viewport(), QHelpEvent(QHelpEvent.Type.ToolTip, place, view.viewport().mapToGlobal(place))
+        view.viewport(), QHelpEvent(QHelpEvent.Type.ToolTip, position, view.viewport().mapToGlobal(position))
     )
     assert html.escape(kind.summary) in QToolTip.text(), "help where the pointer is"
     panel = looked_at(qtbot, window, name)
@@ -124,7 +124,7 @@ def test_from_the_palette_to_its_samples(qtbot: QtBot, window: MainWindow, files
     if kind.role is Role.SOURCE:
         assert facts.kind in KINDS[kind.group]
         assert not facts.pairs
-    samples = [panel.view.sample(place) for place in panel.view.in_view]
+    samples = [panel.view.sample(index) for index in panel.view.in_view]
     for sample in samples:
         assert sample is not None and sample.problem == "" and sample.input is not None
     if kind.role is not Role.LOADER:
@@ -138,13 +138,13 @@ def test_from_the_palette_to_its_samples(qtbot: QtBot, window: MainWindow, files
 
 
 @pytest.mark.parametrize("kind", VARIED, ids=lambda kind: kind.key)
-def test_augmentations_can_be_drawn_again(qtbot: QtBot, window: MainWindow, files: Path, kind: NodeType) -> None:
+def test_redraw_changes_augmented_samples(qtbot: QtBot, window: MainWindow, files: Path, kind: NodeType) -> None:
     panel = looked_at(qtbot, window, added(qtbot, window, kind, files))
     assert panel.header.redraw.isVisible()
-    first = [panel.view.sample(place) for place in panel.view.in_view]
+    first = [panel.view.sample(index) for index in panel.view.in_view]
     click(panel.header.redraw)
     qtbot.waitUntil(lambda: is_filled(panel) and panel.view.sample(0) is not first[0])
-    again = [panel.view.sample(place) for place in panel.view.in_view]
+    again = [panel.view.sample(index) for index in panel.view.in_view]
     pairs = [(one.input, other.input) for one, other in zip(first, again, strict=True) if one and other]
     assert len(pairs) == len(first)
     assert not all(np.array_equal(one, other) for one, other in pairs)  # pyright: ignore[reportArgumentType]

@@ -57,7 +57,7 @@ def store(window: MainWindow) -> ProjectStore:
     return window.project.store
 
 
-def test_one_click_sets_all_in_one_step(
+def test_compute_from_data_is_one_undo_step(
     qtbot: QtBot, window: MainWindow, chosen: Callable[[Document], FitFromDataRow]
 ) -> None:
     fit_from_data_row = chosen(NORMALIZE)
@@ -73,7 +73,7 @@ def test_one_click_sets_all_in_one_step(
     assert not fit_from_data_row.summary.isVisible()
 
 
-def test_only_what_can_learn_offers_it(window: MainWindow, qtbot: QtBot) -> None:
+def test_only_fitted_transforms_offer_compute_from_data(window: MainWindow, qtbot: QtBot) -> None:
     project = window.open_projects.new(chained("data.Digits", "transforms.Clip"))
     qtbot.waitUntil(lambda: project.store.is_checked)
     for name in ("a", "b"):
@@ -83,9 +83,7 @@ def test_only_what_can_learn_offers_it(window: MainWindow, qtbot: QtBot) -> None
         assert form.offers == []
 
 
-def test_what_goes_wrong_is_said_beside_the_button(
-    qtbot: QtBot, tmp_path: Path, chosen: Callable[[Document], FitFromDataRow]
-) -> None:
+def test_failed_fit_shows_its_error(qtbot: QtBot, tmp_path: Path, chosen: Callable[[Document], FitFromDataRow]) -> None:
     source = arrays(tmp_path, np.full((20, 2), np.nan), np.arange(20) % 2)
     fit_from_data_row = chosen(chained(source, "transforms.Normalize"))
     click(fit_from_data_row.button)
@@ -93,7 +91,7 @@ def test_what_goes_wrong_is_said_beside_the_button(
     assert "has only missing values" in fit_from_data_row.problem.text()
 
 
-def test_it_can_be_given_up_and_edits_meanwhile_win(
+def test_cancel_a_fit_and_keep_edits_made_meanwhile(
     qtbot: QtBot, window: MainWindow, chosen: Callable[[Document], FitFromDataRow], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     go = threading.Event()
@@ -116,7 +114,7 @@ def test_it_can_be_given_up_and_edits_meanwhile_win(
     assert store(window).document.nodes["b"].params == {}
 
 
-def test_a_node_that_is_gone_is_not_set(
+def test_fit_of_a_deleted_node_changes_nothing(
     qtbot: QtBot, window: MainWindow, chosen: Callable[[Document], FitFromDataRow]
 ) -> None:
     fit_from_data_row = chosen(NORMALIZE)

@@ -13,18 +13,18 @@ from tests.studio.training.shards import shards, streamed
 from tests.ui.data.conftest import Show, click, is_filled
 
 
-def test_the_first_samples_of_a_stream_are_shown(qtbot: QtBot, show: Show, tmp_path: Path) -> None:
+def test_stream_shows_its_first_samples(qtbot: QtBot, show: Show, tmp_path: Path) -> None:
     panel: DataPanel = show(streamed(shards(tmp_path / "shards")))
     assert is_filled(panel)
     assert panel.header.index_box.suffix() == " / 25+"
     assert "the first 25 samples of a stream" in panel.header.index_box.toolTip()
     click(panel.header.pages["statistics"])
     qtbot.waitUntil(lambda: panel._previewer.statistics is not None)
-    told = [label.text() for label in panel.statistics.counts.parentWidget().findChildren(type(panel.header.title))]
-    assert any("the first 25 samples of a stream" in text for text in told)
+    texts = [label.text() for label in panel.statistics.counts.parentWidget().findChildren(type(panel.header.title))]
+    assert any("the first 25 samples of a stream" in text for text in texts)
 
 
-def test_a_run_says_how_long_an_epoch_is_once_it_knows(
+def test_progress_of_a_streamed_run_is_known_after_its_first_epoch(
     qtbot: QtBot, window: MainWindow, show: Show, tmp_path: Path
 ) -> None:
     show(streamed(shards(tmp_path / "shards"), training=TrainingSettings(epochs=3)))

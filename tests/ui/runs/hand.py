@@ -40,8 +40,8 @@ def click(
 ) -> None:
     """At the row of the list, counted as it is sorted."""
     view = panel.list.view
-    place = view.visualRect(view.model().index(row, 0)).center()
-    QTest.mouseClick(view.viewport(), Qt.MouseButton.LeftButton, held, QPoint(x, place.y()))
+    center = view.visualRect(view.model().index(row, 0)).center()
+    QTest.mouseClick(view.viewport(), Qt.MouseButton.LeftButton, held, QPoint(x, center.y()))
 
 
 def names(panel: RunsPanel) -> list[str]:
@@ -49,7 +49,7 @@ def names(panel: RunsPanel) -> list[str]:
     return [model.index(row, 0).data() for row in range(model.rowCount())]
 
 
-def place_of(item: QTreeWidgetItem) -> str:
+def path_of(item: QTreeWidgetItem) -> str:
     """The names on the way to a row: hidden/out features."""
     parent = item.parent()
     is_below = parent is not None and parent.parent() is not None
@@ -62,21 +62,21 @@ def rows(panel: RunsPanel) -> dict[str, list[str]]:
     found: dict[str, list[str]] = {}
 
     def walk(item: QTreeWidgetItem) -> None:
-        found[place_of(item)] = [item.text(column) for column in range(1, facts.columnCount())]
-        for place in range(item.childCount()):
-            child = item.child(place)
+        found[path_of(item)] = [item.text(column) for column in range(1, facts.columnCount())]
+        for index in range(item.childCount()):
+            child = item.child(index)
             assert child is not None
             walk(child)
 
-    for place in range(facts.topLevelItemCount()):
-        item = facts.topLevelItem(place)
+    for index in range(facts.topLevelItemCount()):
+        item = facts.topLevelItem(index)
         assert item is not None
         walk(item)
     return found
 
 
 def press(panel: RunsPanel, button: Any) -> None:
-    QApplication.processEvents()  # what was just shown finds its place
+    QApplication.processEvents()  # lay out widgets that were just shown
     assert button.isVisible() and button.isEnabled() and button.width() > 16
     QTest.mouseClick(button, Qt.MouseButton.LeftButton)
     QApplication.processEvents()

@@ -1,4 +1,4 @@
-"""Runs on their way: to the trash and back, to a file, to the place where their project is saved."""
+"""Runs are moved: to the trash and back, to an exported file, to the folder where their project is saved."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from tests.ui.runs.hand import MakeRun, click, names, press, recorded, values
 # -- the trash
 
 
-def test_runs_go_to_the_trash_and_come_back(
+def test_move_runs_to_the_trash_and_restore_them(
     qtbot: QtBot,
     window: MainWindow,
     make_run: MakeRun,
@@ -47,7 +47,7 @@ def test_runs_go_to_the_trash_and_come_back(
     assert not list((tmp_path / "data").rglob("*.trashinfo"))
 
 
-def test_a_run_under_way_is_not_deleted(qtbot: QtBot, window: MainWindow, make_run: MakeRun, open_project: Any) -> None:
+def test_active_run_is_not_deleted(qtbot: QtBot, window: MainWindow, make_run: MakeRun, open_project: Any) -> None:
     project, panel = open_project()
     window.commands.run("run.step")
     qtbot.waitUntil(lambda: project.runner.state == "paused")
@@ -64,16 +64,16 @@ def test_a_run_under_way_is_not_deleted(qtbot: QtBot, window: MainWindow, make_r
 class Gate:
     """Work that is half done until it may go on."""
 
-    def __init__(self, monkeypatch: pytest.MonkeyPatch, place: Any, name: str) -> None:
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, module: Any, name: str) -> None:
         self.reached, self.opened = threading.Event(), threading.Event()
-        original = getattr(place, name)
+        original = getattr(module, name)
 
         def held(*what: Any) -> Any:
             self.reached.set()
             assert self.opened.wait(100)
             return original(*what)
 
-        monkeypatch.setattr(place, name, held)
+        monkeypatch.setattr(module, name, held)
 
 
 @pytest.fixture
@@ -86,14 +86,14 @@ def target(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
     return path
 
 
-def test_points_are_saved_beside_the_window_and_can_be_cancelled(
+def test_export_in_the_background_can_be_canceled(
     qtbot: QtBot, make_run: MakeRun, open_project: Any, monkeypatch: pytest.MonkeyPatch, target: Path
 ) -> None:
     make_run()
     _, panel = open_project()
     gate = Gate(monkeypatch, run_export, "_chunks")
-    said: list[str] = []
-    panel.status_message.connect(said.append)
+    messages: list[str] = []
+    panel.status_message.connect(messages.append)
     click(panel, 0)
     panel.window().commands.run("runs.csv")
     qtbot.waitUntil(gate.reached.is_set)
@@ -103,13 +103,13 @@ def test_points_are_saved_beside_the_window_and_can_be_cancelled(
     press(panel, strip.cancel)
     gate.opened.set()
     qtbot.waitUntil(lambda: not strip.isVisible())
-    assert said == ["Canceled. No files were written."] and list(target.parent.iterdir()) == []
+    assert messages == ["Canceled. No files were written."] and list(target.parent.iterdir()) == []
     panel.window().commands.run("runs.csv")
-    qtbot.waitUntil(lambda: said[-1].startswith("Exported to"))
+    qtbot.waitUntil(lambda: messages[-1].startswith("Exported to"))
     assert target.read_text().count("\n") > 100 and panel.run_actions.can_export()
 
 
-def test_closing_a_project_puts_an_end_to_what_is_written(
+def test_closing_a_project_cancels_its_export(
     qtbot: QtBot, window: MainWindow, make_run: MakeRun, open_project: Any, monkeypatch: Any, target: Path
 ) -> None:
     make_run()
@@ -123,7 +123,7 @@ def test_closing_a_project_puts_an_end_to_what_is_written(
     assert [path.name for path in target.parent.iterdir()] in ([], ["points.csv"])
 
 
-def test_moving_to_the_trash_can_be_cancelled_between_two_runs(
+def test_cancel_moving_to_the_trash_between_two_runs(
     qtbot: QtBot, make_run: MakeRun, open_project: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))  # where the trash is on Linux
@@ -172,7 +172,7 @@ def test_runs_of_an_unsaved_project_move_to_it_when_it_is_saved(
     assert len(list((tmp_path / "mine.runs").iterdir())) == 2
 
 
-def test_saving_during_a_run_moves_it_when_it_has_ended(
+def test_run_of_a_project_saved_meanwhile_moves_after_its_end(
     qtbot: QtBot, window: MainWindow, project: Project, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     window.commands.run("run.step")
@@ -184,7 +184,7 @@ def test_saving_during_a_run_moves_it_when_it_has_ended(
     qtbot.waitUntil(lambda: len(list((tmp_path / "mine.runs").glob("*/weights.safetensors"))) == 1)
 
 
-def test_closing_during_a_run_keeps_the_runs_of_a_project_that_was_just_saved(
+def test_closing_a_just_saved_project_keeps_its_active_run(
     qtbot: QtBot, window: MainWindow, project: Project, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     window.commands.run("run.step")
@@ -197,7 +197,7 @@ def test_closing_during_a_run_keeps_the_runs_of_a_project_that_was_just_saved(
     assert not list((tmp_path / "state" / "autosave").iterdir())
 
 
-def test_a_project_saved_twice_during_a_run_gets_it_where_it_was_saved_last(
+def test_active_run_moves_to_the_last_saved_path(
     qtbot: QtBot, window: MainWindow, project: Project, tmp_path: Path
 ) -> None:
     window.commands.run("run.step")
@@ -211,7 +211,7 @@ def test_a_project_saved_twice_during_a_run_gets_it_where_it_was_saved_last(
     assert not (tmp_path / "first.runs").exists()
 
 
-def test_runs_of_a_project_that_is_given_up_are_gone(
+def test_runs_of_a_discarded_project_are_deleted(
     qtbot: QtBot, window: MainWindow, project: Project, tmp_path: Path
 ) -> None:
     window.commands.run("run.step")

@@ -20,7 +20,7 @@ from studio.ui.window.main_window import MainWindow
 from tests.ui.runs.hand import MakeRun, click, digits, press, recorded, values
 
 
-def test_a_stopped_run_is_resumed_to_the_same_numbers(
+def test_resumed_run_has_identical_results(
     qtbot: QtBot, window: MainWindow, make_run: MakeRun, open_project: Any
 ) -> None:
     whole, stopped = make_run(), make_run(batches=50)
@@ -33,15 +33,13 @@ def test_a_stopped_run_is_resumed_to_the_same_numbers(
     qtbot.waitUntil(lambda: project.runner.state == "done")
     run = project.library.runs[1]
     assert run.state == "done" and run.folder == stopped
-    told = "Resuming with the run's graph and settings. The canvas differs: hidden.out_features is 7, not "
-    assert told in window.project_views[project].log.toPlainText()
+    message = "Resuming with the run's graph and settings. The canvas differs: hidden.out_features is 7, not "
+    assert message in window.project_views[project].log.toPlainText()
     assert values(run) == recorded(stopped) == recorded(whole)
     assert len(project.library.runs) == 2
 
 
-def test_stop_in_the_window_leaves_a_checkpoint_to_go_on_from(
-    qtbot: QtBot, window: MainWindow, make_run: MakeRun, open_project: Any
-) -> None:
+def test_stop_saves_a_checkpoint(qtbot: QtBot, window: MainWindow, make_run: MakeRun, open_project: Any) -> None:
     whole = make_run()
     project, panel = open_project()
     for count in range(1, 4):
@@ -58,7 +56,7 @@ def test_stop_in_the_window_leaves_a_checkpoint_to_go_on_from(
     assert values(run) == recorded(run.folder) == recorded(whole)
 
 
-def test_a_run_that_is_done_goes_on_for_more_epochs(qtbot: QtBot, make_run: MakeRun, open_project: Any) -> None:
+def test_done_run_trains_for_more_epochs(qtbot: QtBot, make_run: MakeRun, open_project: Any) -> None:
     short, long = make_run(), make_run(digits(3))
     project, panel = open_project()
     click(panel, 1)
@@ -83,8 +81,8 @@ def test_a_longer_run_gets_a_new_learning_rate_plan(
     assert panel.details.epochs.minimum() == 3, "two are done"
     press(panel, panel.details.resume)
     qtbot.waitUntil(lambda: project.runner.state == "done")
-    told = "The learning-rate schedule of adam was replanned for 4 epochs: the rate changes from 0 to 0.0025."
-    assert told in window.project_views[project].log.toPlainText()
+    message = "The learning-rate schedule of adam was replanned for 4 epochs: the rate changes from 0 to 0.0025."
+    assert message in window.project_views[project].log.toPlainText()
     lines = map(json.loads, (folder / "metrics.jsonl").read_text().splitlines())
     rates = [line["learning_rate"] for line in lines if line["event"] == "epoch"]
     assert rates == pytest.approx([0.005, 0.0025, 0.0025, 0.00125])
@@ -99,7 +97,7 @@ def on_table(path: Path) -> Path:
 
 
 @pytest.mark.parametrize("trouble", ["changed", "gone"])
-def test_a_run_whose_data_are_not_what_they_were_stays_what_it_was(
+def test_resume_refuses_changed_or_missing_data(
     qtbot: QtBot, window: MainWindow, make_run: MakeRun, open_project: Any, path: Path, trouble: str
 ) -> None:
     table = on_table(path)
@@ -107,13 +105,13 @@ def test_a_run_whose_data_are_not_what_they_were_stays_what_it_was(
     about = (stopped / "run.json").read_bytes()
     table.write_text("a,b,label\n" + "1,2,0\n3,4,1\n" * 50) if trouble == "changed" else table.unlink()
     project, panel = open_project()
-    said: list[str] = []
-    project.runner.refused.connect(said.append)
+    messages: list[str] = []
+    project.runner.refused.connect(messages.append)
     click(panel, 0)
     window.commands.run("runs.resume")
-    qtbot.waitUntil(lambda: said != [])
+    qtbot.waitUntil(lambda: messages != [])
     [run] = project.library.runs
-    assert "points.csv" in said[0] and window.status._message.text() == said[0]
+    assert "points.csv" in messages[0] and window.status._message.text() == messages[0]
     assert (run.state, project.runner.state, project.runner.run) == ("stopped", "idle", None)
     assert panel.run_actions.can_resume() and not project.runner.is_active
     assert (stopped / "run.json").read_bytes() == about
@@ -121,11 +119,11 @@ def test_a_run_whose_data_are_not_what_they_were_stays_what_it_was(
     assert "points.csv" in log and f"{run.name} failed" not in log
     assert values(run) == recorded(stopped)
     window.commands.run("runs.resume")
-    qtbot.waitUntil(lambda: len(said) == 2)
-    assert said[1] == said[0] and run.state == "stopped"
+    qtbot.waitUntil(lambda: len(messages) == 2)
+    assert messages[1] == messages[0] and run.state == "stopped"
 
 
-def test_a_refusal_is_reported_although_another_check_fails(
+def test_refused_resume_is_reported_before_a_failed_snapshot(
     qtbot: QtBot, window: MainWindow, make_run: MakeRun, open_project: Any, path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The Autograd panel looks at a run as soon as it is resumed; that fails for the same reason, just afterwards."""
@@ -157,7 +155,7 @@ def test_a_refusal_is_reported_although_another_check_fails(
     assert "points.csv" in window.status._message.text()
 
 
-def test_a_run_of_this_session_that_cannot_go_on_stays_what_it_was(
+def test_refused_resume_keeps_the_state_of_the_run(
     qtbot: QtBot, window: MainWindow, open_project: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     project, _ = open_project()
@@ -178,7 +176,7 @@ def test_a_run_of_this_session_that_cannot_go_on_stays_what_it_was(
     assert run.state == "done"
 
 
-def test_a_new_run_begins_with_the_weights_of_another(
+def test_start_from_the_weights_of_a_run(
     qtbot: QtBot, window: MainWindow, make_run: MakeRun, open_project: Any
 ) -> None:
     make_run()
@@ -190,7 +188,7 @@ def test_a_new_run_begins_with_the_weights_of_another(
     assert np.mean(second[:10]) < np.mean(first[:10]) / 2
 
 
-def test_a_run_without_a_sound_checkpoint_says_so(
+def test_run_without_a_valid_checkpoint_shows_a_warning(
     qtbot: QtBot, window: MainWindow, make_run: MakeRun, open_project: Any
 ) -> None:
     folder = make_run(batches=5)

@@ -63,11 +63,11 @@ def tick(panel: RunsPanel, name: str) -> None:
     model = view.model()
     [index] = [found for row in range(model.rowCount()) if (found := model.index(row, 0)).data() == name]
     view.scrollTo(index)
-    place = view.visualRect(index)
-    QTest.mouseClick(view.viewport(), Qt.MouseButton.LeftButton, pos=QPoint(16, place.center().y()))
+    rect = view.visualRect(index)
+    QTest.mouseClick(view.viewport(), Qt.MouseButton.LeftButton, pos=QPoint(16, rect.center().y()))
 
 
-def test_what_was_ticked_is_ticked_again(
+def test_check_boxes_are_restored(
     qtbot: QtBot, make_window: Callable[[], MainWindow], opened: Opened, tmp_path: Path
 ) -> None:
     copies(tmp_path, 12)
@@ -83,7 +83,7 @@ def test_what_was_ticked_is_ticked_again(
     assert [run.number for run in project.library.runs if run.is_shown] == shown
 
 
-def test_a_run_that_came_meanwhile_is_shown_like_others(
+def test_run_added_while_closed_is_shown(
     qtbot: QtBot, make_window: Callable[[], MainWindow], opened: Opened, tmp_path: Path
 ) -> None:
     window = make_window()
@@ -95,7 +95,7 @@ def test_a_run_that_came_meanwhile_is_shown_like_others(
     assert [run.is_shown for run in project.library.runs] == [False, True]
 
 
-def test_columns_are_those_of_last_time(qtbot: QtBot, make_window: Callable[[], MainWindow], opened: Opened) -> None:
+def test_hidden_columns_are_restored(qtbot: QtBot, make_window: Callable[[], MainWindow], opened: Opened) -> None:
     window = make_window()
     project, panel = opened(window)
 
@@ -114,7 +114,7 @@ def test_columns_are_those_of_last_time(qtbot: QtBot, make_window: Callable[[], 
     assert panel.list.view.isColumnHidden(column) and not panel.list.view.isColumnHidden(column + 1)
 
 
-def test_a_column_that_was_made_wider_stays_so(window: MainWindow, opened: Opened) -> None:
+def test_resized_column_keeps_its_width(window: MainWindow, opened: Opened) -> None:
     _, panel = opened(window)
     header = panel.list.view.header()
     before = header.sectionSize(0)
@@ -129,7 +129,7 @@ def test_a_column_that_was_made_wider_stays_so(window: MainWindow, opened: Opene
     assert header.sectionSize(0) == wider
 
 
-def test_every_state_can_be_read_in_full(window: MainWindow, opened: Opened) -> None:
+def test_state_column_fits_every_state(window: MainWindow, opened: Opened) -> None:
     _, panel = opened(window)
     view = panel.list.view
     column = [field.key for field in panel.list.table.fields].index("state")
@@ -154,7 +154,7 @@ def test_sixteen_runs_have_distinct_colors(window: MainWindow, opened: Opened, t
 
 
 @pytest.mark.parametrize("size", [(1024, 700), (1280, 800), (1440, 900)])
-def test_a_comparison_can_be_read_in_a_small_window(
+def test_comparison_fits_a_small_window(
     qtbot: QtBot, window: MainWindow, opened: Opened, tmp_path: Path, size: tuple[int, int]
 ) -> None:
     window.resize(*size)
@@ -184,7 +184,7 @@ def test_a_comparison_can_be_read_in_a_small_window(
     assert panel.bar.details.isVisible() and not panel.bar.details.isChecked() and not facts.isVisible()
 
 
-def test_the_axis_of_curves_can_be_read_in_a_small_window(window: MainWindow, opened: Opened) -> None:
+def test_axis_choice_fits_a_small_window(window: MainWindow, opened: Opened) -> None:
     window.resize(1280, 800)
     _, panel = opened(window)
     QApplication.processEvents()
@@ -217,8 +217,8 @@ def choose_color(panel: RunsPanel, name: str, title: str) -> None:
     [index] = [found for row in range(model.rowCount()) if (found := model.index(row, 0)).data() == name]
     view.setCurrentIndex(index)
     view.setFocus()
-    place = view.visualRect(index).center()
-    event = QContextMenuEvent(QContextMenuEvent.Reason.Keyboard, place, view.viewport().mapToGlobal(place))
+    center = view.visualRect(index).center()
+    event = QContextMenuEvent(QContextMenuEvent.Reason.Keyboard, center, view.viewport().mapToGlobal(center))
     QTimer.singleShot(0, lambda: press_in_menu("Color", title))
     QApplication.sendEvent(view.viewport(), event)
 
@@ -233,7 +233,7 @@ def swatch(panel: RunsPanel, name: str) -> str:
     return picture.pixelColor(picture.width() // 2, picture.height() // 2).name()
 
 
-def test_a_color_that_is_chosen_is_kept_and_given_back(
+def test_choose_and_reset_the_color_of_a_run(
     qtbot: QtBot, make_window: Callable[[], MainWindow], opened: Opened, tmp_path: Path
 ) -> None:
     copies(tmp_path, 3)
@@ -256,7 +256,7 @@ def test_a_color_that_is_chosen_is_kept_and_given_back(
     qtbot.waitUntil(lambda: [swatch(panel, name) for name in names] == series[:3])
 
 
-def test_curves_have_the_color_that_was_chosen(qtbot: QtBot, window: MainWindow, opened: Opened) -> None:
+def test_curves_use_the_chosen_color(qtbot: QtBot, window: MainWindow, opened: Opened) -> None:
     _, panel = opened(window)
 
     def is_drawn(color: int) -> bool:
@@ -264,8 +264,8 @@ def test_curves_have_the_color_that_was_chosen(qtbot: QtBot, window: MainWindow,
             return False
         picture = panel.plots["loss"].grab().toImage()
         wanted = QColor(theme.current().series[color])
-        places = ((x, y) for x in range(picture.width()) for y in range(picture.height()))
-        return any(picture.pixelColor(x, y) == wanted for x, y in places)
+        pixels = ((x, y) for x in range(picture.width()) for y in range(picture.height()))
+        return any(picture.pixelColor(x, y) == wanted for x, y in pixels)
 
     qtbot.waitUntil(lambda: is_drawn(0))
     assert not is_drawn(3)
@@ -273,9 +273,7 @@ def test_curves_have_the_color_that_was_chosen(qtbot: QtBot, window: MainWindow,
     qtbot.waitUntil(lambda: is_drawn(3) and not is_drawn(0))
 
 
-def test_several_runs_get_one_color_by_a_command(
-    qtbot: QtBot, window: MainWindow, opened: Opened, tmp_path: Path
-) -> None:
+def test_command_colors_all_selected_runs(qtbot: QtBot, window: MainWindow, opened: Opened, tmp_path: Path) -> None:
     copies(tmp_path, 3)
     project, panel = opened(window)
     assert not window.commands.action("runs.color-5").isEnabled() or not panel.list.selected
@@ -297,9 +295,7 @@ def test_every_color_of_curves_has_a_name() -> None:
 # -- what is shown
 
 
-def test_a_run_that_began_stays_selected_when_its_first_figures_come(
-    qtbot: QtBot, window: MainWindow, project: Project
-) -> None:
+def test_new_run_stays_selected_after_its_first_metrics(qtbot: QtBot, window: MainWindow, project: Project) -> None:
     project.store.edit("Shorter", lambda document: edits.set_training(document, epochs=1, compile=False))
     window.docks["runs"].reveal()
     panel = window.project_views[project].runs
@@ -309,7 +305,7 @@ def test_a_run_that_began_stays_selected_when_its_first_figures_come(
     assert panel.list.selected == project.library.runs
 
 
-def test_a_filter_that_finds_nothing_says_so(qtbot: QtBot, window: MainWindow, opened: Opened) -> None:
+def test_filter_without_matches_shows_a_message(qtbot: QtBot, window: MainWindow, opened: Opened) -> None:
     _, panel = opened(window)
     panel.list.search.setFocus()
     QTest.keyClicks(panel.list.search, "no such run")

@@ -21,7 +21,7 @@ from tests.ui.runs.hand import MakeRun, click, digits, names, press, recorded, r
 # -- all runs
 
 
-def test_runs_of_earlier_days_are_there_with_their_curves(make_run: MakeRun, open_project: Any) -> None:
+def test_saved_runs_are_listed_with_their_curves(make_run: MakeRun, open_project: Any) -> None:
     folders = [make_run(), make_run(seed=3), make_run(batches=7)]
     project, panel = open_project()
     assert names(panel) == ["Run 3", "Run 2", "Run 1"]
@@ -32,14 +32,12 @@ def test_runs_of_earlier_days_are_there_with_their_curves(make_run: MakeRun, ope
     assert panel.plots["loss"].curves.points >= 2 * len(recorded(folders[0]))
 
 
-def test_without_runs_the_panel_offers_one(open_project: Any) -> None:
+def test_empty_panel_has_a_run_button(open_project: Any) -> None:
     _, panel = open_project()
     assert panel._empty.isVisible() and panel._empty.button is not None
 
 
-def test_a_run_here_joins_those_that_are_there(
-    qtbot: QtBot, window: MainWindow, make_run: MakeRun, open_project: Any
-) -> None:
+def test_new_run_is_added_to_the_list(qtbot: QtBot, window: MainWindow, make_run: MakeRun, open_project: Any) -> None:
     make_run()
     project, panel = open_project()
     window.commands.run("run.start")
@@ -51,7 +49,7 @@ def test_a_run_here_joins_those_that_are_there(
     assert project.library.runs[1].folder.parent == project.library.folder
 
 
-def test_a_run_that_begins_beside_another_has_the_number_in_its_record(
+def test_concurrent_runs_get_different_numbers(
     qtbot: QtBot, window: MainWindow, make_run: MakeRun, open_project: Any
 ) -> None:
     project, panel = open_project()
@@ -88,7 +86,7 @@ def test_a_run_of_another_process_is_followed(
     qtbot.waitUntil(lambda: run.state == "interrupted")
 
 
-def test_a_run_that_appears_and_one_that_goes(qtbot: QtBot, make_run: MakeRun, open_project: Any) -> None:
+def test_list_follows_added_and_deleted_folders(qtbot: QtBot, make_run: MakeRun, open_project: Any) -> None:
     first = make_run()
     project, panel = open_project()
     make_run(seed=1)
@@ -111,7 +109,7 @@ def test_many_runs_are_listed_but_only_the_newest_are_drawn(make_run: MakeRun, o
     assert all(values(run) for run in shown) and not values(project.library.runs[0])
 
 
-def test_a_tick_reads_and_shows_a_run(qtbot: QtBot, make_run: MakeRun, open_project: Any) -> None:
+def test_checking_a_run_reads_and_shows_its_curves(qtbot: QtBot, make_run: MakeRun, open_project: Any) -> None:
     make_run()
     project, panel = open_project()
     [run] = project.library.runs
@@ -123,7 +121,7 @@ def test_a_tick_reads_and_shows_a_run(qtbot: QtBot, make_run: MakeRun, open_proj
     qtbot.waitUntil(lambda: panel.plots["loss"].curves.points > 0)
 
 
-def test_runs_are_filtered_by_what_is_said_of_them(make_run: MakeRun, open_project: Any, qtbot: QtBot) -> None:
+def test_filter_by_name_note_state_and_setting(make_run: MakeRun, open_project: Any, qtbot: QtBot) -> None:
     make_run()
     make_run(edits.set_param(digits(), "adam", "lr", 0.02))
     _, panel = open_project()
@@ -136,7 +134,7 @@ def test_runs_are_filtered_by_what_is_said_of_them(make_run: MakeRun, open_proje
     assert names(panel) == []
 
 
-def test_a_row_under_the_pointer_stands_out(make_run: MakeRun, open_project: Any) -> None:
+def test_hovered_row_highlights_its_curve(make_run: MakeRun, open_project: Any) -> None:
     make_run()
     make_run(seed=1)
     project, panel = open_project()
@@ -147,7 +145,7 @@ def test_a_row_under_the_pointer_stands_out(make_run: MakeRun, open_project: Any
     assert panel.plots["loss"].curves.highlighted is None
 
 
-def test_a_name_and_a_note_are_kept(qtbot: QtBot, make_run: MakeRun, open_project: Any) -> None:
+def test_name_and_note_are_saved(qtbot: QtBot, make_run: MakeRun, open_project: Any) -> None:
     folder = make_run()
     _, panel = open_project()
     click(panel, 0)
@@ -166,7 +164,7 @@ def test_a_name_and_a_note_are_kept(qtbot: QtBot, make_run: MakeRun, open_projec
 # -- one run, and two
 
 
-def test_a_run_tells_what_it_was_made_of(make_run: MakeRun, open_project: Any) -> None:
+def test_details_of_one_run(make_run: MakeRun, open_project: Any) -> None:
     make_run(seed=3)
     _, panel = open_project()
     click(panel, 0)
@@ -177,7 +175,7 @@ def test_a_run_tells_what_it_was_made_of(make_run: MakeRun, open_project: Any) -
     assert any(name.endswith(".npz") or "digits" in name for name in found)
 
 
-def test_two_runs_are_compared_and_a_changed_node_is_found(make_run: MakeRun, open_project: Any) -> None:
+def test_comparison_of_two_runs_links_to_changed_nodes(make_run: MakeRun, open_project: Any) -> None:
     make_run()
     make_run(edits.set_training(edits.set_param(digits(), "hidden", "out_features", 32), epochs=1), seed=5)
     project, panel = open_project()
@@ -191,8 +189,8 @@ def test_two_runs_are_compared_and_a_changed_node_is_found(make_run: MakeRun, op
     facts = panel.details.facts
     [item] = facts.findItems("hidden", Qt.MatchFlag.MatchExactly | Qt.MatchFlag.MatchRecursive, 0)
     facts.scrollToItem(item)
-    place = QPoint(60, facts.visualItemRect(item).center().y())
-    QTest.mouseClick(facts.viewport(), Qt.MouseButton.LeftButton, pos=place)
+    position = QPoint(60, facts.visualItemRect(item).center().y())
+    QTest.mouseClick(facts.viewport(), Qt.MouseButton.LeftButton, pos=position)
     assert project.store.selection == {"hidden"}
     press(panel, panel.details.only_differences)
     assert rows(panel)["numpy"] == [np.__version__] * 2
@@ -212,7 +210,7 @@ def test_a_graph_is_restored_as_one_edit(qtbot: QtBot, make_run: MakeRun, open_p
     assert project.store.document is now
 
 
-def test_curves_are_copied_as_a_picture(make_run: MakeRun, open_project: Any) -> None:
+def test_copy_plots_as_image(make_run: MakeRun, open_project: Any) -> None:
     make_run()
     _, panel = open_project()
     QApplication.clipboard().clear()

@@ -38,7 +38,7 @@ class CrosshairReadout(QLabel):
         self.hide()
 
     def show_at(self, position: QPoint, title: str, readings: Sequence[Reading]) -> None:
-        """Show beside `place` in plot coordinates, on the side with more space."""
+        """Show beside `position`, in plot coordinates, on the side with more space."""
         window = self._plot.window()
         if self.parentWidget() is not window:
             self.setParent(window)
