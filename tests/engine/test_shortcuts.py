@@ -85,7 +85,7 @@ def test_refused_arguments() -> None:
         engine.cov(x, fweights=engine.ones(4))
     with pytest.raises(RangeError, match="edge_order must be 1 or 2"):
         engine.gradient(x, edge_order=3)
-    with pytest.raises(ShapeError, match="needs 3 samples, dimension 0 has 2"):
+    with pytest.raises(ShapeError, match="requires 3 samples, but dimension 0 has 2"):
         engine.gradient(engine.ones(2, 4), edge_order=2)
     with pytest.raises(ShapeError, match="3 spacings for 2 dimensions"):
         engine.gradient(x, spacing=[1, 2, 3])

@@ -126,7 +126,7 @@ def where(condition: Any, x: Any = None, y: Any = None) -> Any:
 def clamp(x: Any, min: Any = None, max: Any = None) -> Any:
     """Clamp x to [min, max]; each limit is None, a number or a tensor."""
     if min is None and max is None:
-        raise ValueError("clamp(): give min, max, or both")
+        raise ValueError("clamp(): min and max are both None. Pass at least one of them.")
     if isinstance(min, (int, float)) and isinstance(max, (int, float)) and x.is_floating_point():
         return clamp_op(x, low=min, high=max)
     x = x if min is None else clamp_min(x, min)

@@ -137,7 +137,7 @@ _NODES = 64
 def _bessel(xp: Any, x: Any, order: int) -> Any:
     """2/π ∫ cosh(x cos t) or sinh(x cos t) cos t dt from 0 to π/2, as a mean over nodes.
 
-    Of a periodic function that is exact to 1e-15 up to where double precision overflows.
+    For a periodic function this mean is exact to 1e-15, until double precision overflows.
     """
     wide = x.astype(xp.float64)
     total = 0.0 * wide

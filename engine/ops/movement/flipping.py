@@ -62,7 +62,9 @@ def roll(xp, x, shifts: int | Sizes, dims: int | Sizes | None = None):
 def _check_shifts(shifts: int | Sizes, dims: int | Sizes | None, ndim: int) -> tuple[Sizes, Sizes]:
     shift_list, axes = _as_tuple(shifts), tuple(wrap_dim("roll", dim, ndim) for dim in _as_tuple(dims))
     if len(shift_list) != (len(axes) or 1):
-        raise ShapeError(f"roll: {len(shift_list)} shifts for {len(axes) or 1} dimensions. Give one shift for each.")
+        raise ShapeError(
+            f"roll: {len(shift_list)} shifts for {len(axes) or 1} dimensions. Pass one shift for each dimension."
+        )
     return shift_list, axes
 
 

@@ -40,8 +40,8 @@ def _check_narrow(shape: Sequence[Any], dim: int, start: Any, length: int) -> tu
         )
     if length < 0 or first + length > shape[axis]:
         raise ShapeError(
-            f"narrow: {length} elements from {start} are not inside dimension {dim} of {format_shape(shape)}, "
-            f"whose size is {shape[axis]}"
+            f"narrow: {length} elements from index {start} exceed dimension {dim} of size {shape[axis]} in "
+            f"{format_shape(shape)}"
         )
     return axis, first
 

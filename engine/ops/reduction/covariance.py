@@ -73,7 +73,7 @@ def gradient(x: Any, *, spacing: Any = None, dim: Any = None, edge_order: int = 
     dims = wrap_dims("gradient", tuple(range(x.ndim)) if dim is None else dim, x.ndim)
     has_several = isinstance(spacing, Sequence)
     if has_several and len(spacing) != len(dims):
-        raise ShapeError(f"gradient(): {len(spacing)} spacings for {len(dims)} dimensions")
+        raise ShapeError(f"gradient(): got {len(spacing)} spacings for {len(dims)} dimensions. Pass one for each.")
     return tuple(
         _gradient_along(x, axis, spacing[i] if has_several else spacing, edge_order) for i, axis in enumerate(dims)
     )
@@ -83,7 +83,7 @@ def _gradient_along(x: Any, dim: int, spacing: Any, edge_order: int) -> Any:
     size = x.shape[dim]
     if size <= edge_order:
         raise ShapeError(
-            f"gradient(): edge_order={edge_order} needs {edge_order + 1} samples, dimension {dim} has {size}"
+            f"gradient(): edge_order={edge_order} requires {edge_order + 1} samples, but dimension {dim} has {size}"
         )
     x = x if x.dtype.is_floating_point else x.float()
 
