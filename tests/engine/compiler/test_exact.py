@@ -105,8 +105,8 @@ def test_failed_kernels_do_not_change_results(monkeypatch: pytest.MonkeyPatch) -
     def broken(_: object) -> None:
         raise ImportError("no module named llvmlite")
 
-    monkeypatch.setattr("engine.compiler.kernels.kernel_cache._loaded", broken)
-    monkeypatch.setattr("engine.compiler.kernels.kernel_cache._compiled", broken)
+    monkeypatch.setattr("engine.compiler.kernels.kernel_cache._load", broken)
+    monkeypatch.setattr("engine.compiler.kernels.kernel_cache._compile", broken)
     monkeypatch.setattr(COMPILER, "modules", {})
     other = Training()
     found = [other.run(number) for number in range(3)]
