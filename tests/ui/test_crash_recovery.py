@@ -73,6 +73,6 @@ def test_runs_of_an_unsaved_project_survive_a_kill(qtbot: QtBot, make_window: Ma
     [run] = project.library.runs
     assert run.folder is not None and json.loads((run.folder / "run.json").read_text())["state"]
     assert run.state == "interrupted" and project.unsaved_runs == 1 and project.needs_saving
-    path = tmp_path / "kept.gradwire"
+    path = tmp_path / "saved.gradwire"
     window.open_projects.save(project, path)
     qtbot.waitUntil(lambda: any(path.with_suffix(".runs").glob("*/metrics.jsonl")), timeout=10_000)

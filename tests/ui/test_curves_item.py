@@ -82,7 +82,7 @@ def test_long_curves_are_smoothed_in_another_thread(
     assert column.count_unsmoothed(0.5) < 64 and plot.grab().toImage() != without
     before = plot.grab().toImage()
     plot.show_runs([made], PlotOptions(smoothing=0.98))
-    assert plot.grab().toImage() == before  # what there was stays until the other is known
+    assert plot.grab().toImage() == before  # the old curve is shown until the new one is ready
     wait_until_settled(qtbot, plot)
     assert column.count_unsmoothed(0.98) < 64 and plot.grab().toImage() != before
 

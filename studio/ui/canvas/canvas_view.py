@@ -122,7 +122,7 @@ class CanvasView(QGraphicsView):
         self.canvas_scene.set_live(values, progress)
 
     def show_run_requirements(self) -> None:
-        """Show on an empty canvas what a run needs."""
+        """Show the requirements of a run on an empty canvas."""
         self.overlays.show_run_requirements()
 
     def drop_files(self, paths: Iterable[Path], at: QPointF | None = None) -> None:

@@ -150,7 +150,7 @@ class CanvasOverlays(QObject):
         self.hint.show_hint(not self._context.scene.nodes and not self.search.isVisible())
 
     def show_run_requirements(self) -> None:
-        """Show on an empty canvas what a run needs."""
+        """Show the requirements of a run on an empty canvas."""
         self.hint.show_run_requirements()
         self.show_hint()
 
