@@ -21,11 +21,13 @@ import inspect
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Literal
 
-from engine.dtypes import NATIVE_FLOATS, NATIVE_INTEGERS
+from engine.dtypes import NATIVE_FLOATS, NATIVE_INTEGERS, as_optional_dtype
 from engine.errors import RegistryError
 from engine.ops.argument_names import argument_aliases_of, as_public_function
 from engine.ops.gradient_rules import ArgumentSource, BackwardPlan, GradientRule
-from engine.ops.op_executor import public_function
+from engine.ops.op_executor import OP_EXECUTOR
+from engine.ops.out_argument import with_out
+from engine.ops.static_arguments import freeze_statics
 from engine.shape import Shape, Spec
 
 Kind = Literal["elementwise", "reduce", "movement", "other"]
@@ -336,6 +338,42 @@ def operators() -> Iterator[Op]:
     yield from REGISTRY.values()
 
 
+def public_function(op: Op) -> Callable[..., Any]:
+    """The function that users call: it splits its arguments into inputs and statics and runs the op."""
+    executor, arity, plain, bind, defaults = OP_EXECUTOR, op.arity, op.has_all_defaults, op.bind, op.defaults
+    has_statics = frozenset(op.static_names).issuperset
+    takes_dtype = op.takes_dtype
+
+    def function(*args: Any, **kwargs: Any) -> Any:
+        if kwargs:
+            if takes_dtype and "dtype" in kwargs:
+                kwargs["dtype"] = as_optional_dtype(op.name, kwargs["dtype"])
+            if plain and len(args) == arity and has_statics(kwargs):
+                return executor.run(op, args, {**defaults, **freeze_statics(kwargs)})
+            if ("out" in kwargs or op.keyword_overloads) and (overload := find_overload(op, kwargs)):
+                return overload(*args, **kwargs)
+        elif plain and len(args) == arity:
+            return executor.run(op, args, defaults)
+        inputs, statics = bind(args, kwargs)
+        if takes_dtype:
+            statics = {**statics, "dtype": as_optional_dtype(op.name, statics["dtype"])}
+        return executor.run(op, inputs, statics if statics is defaults else freeze_statics(statics))
+
+    function.__name__ = function.__qualname__ = op.name
+    function.__doc__ = op.kernel.__doc__
+    function.__module__ = op.kernel.__module__
+    function.__signature__ = op.signature  # pyright: ignore[reportFunctionMemberAccess]
+    function.argument_aliases = op.argument_aliases  # pyright: ignore[reportFunctionMemberAccess]
+    return function
+
+
+def find_overload(op: Op, kwargs: dict[str, Any]) -> Callable[..., Any] | None:
+    """The overload that these keywords select, or None for the op itself."""
+    if "out" in kwargs:
+        return with_out(op.function)
+    return next((op.keyword_overloads[name] for name in kwargs if name in op.keyword_overloads), None)
+
+
 __all__ = [
     "AUGMENTED",
     "REGISTRY",
@@ -343,6 +381,7 @@ __all__ = [
     "Op",
     "Shape",
     "Spec",
+    "find_overload",
     "reserve_names",
     "is_reflected",
     "op",

@@ -10,8 +10,8 @@ import numpy as np
 from engine.errors import AutogradError, DTypeError, RegistryError, ShapeError
 from engine.modes import MODES
 from engine.ops.composite import COMPOSITES
-from engine.ops.op_executor import OP_EXECUTOR, find_overload
-from engine.ops.record import AUGMENTED, Op, is_reflected, operators
+from engine.ops.op_executor import OP_EXECUTOR
+from engine.ops.record import AUGMENTED, Op, find_overload, is_reflected, operators
 from engine.ops.static_arguments import freeze_statics
 from engine.shape import Dim, format_shape
 
