@@ -166,7 +166,7 @@ print(sum(float(batch[0].sum()) for batch in loader))
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="memory is limited by Linux' means")
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="limits memory with RLIMIT_DATA as Linux counts it")
 def test_training_order_of_a_table_larger_than_memory(tmp_path: Path) -> None:
     rows, columns = 800_000, 64
     path = tmp_path / "large.csv"

@@ -19,7 +19,7 @@ from engine.data.transforms import Resize
 from engine.errors import DataError
 from tests.engine.data.test_web_dataset import picture, samples, shard
 
-pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="the system does not let go of files that are in use")
+pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="Windows cannot delete or truncate mapped files")
 
 ROOT = Path(__file__).parents[3]
 COUNT = 4000

@@ -52,7 +52,7 @@ ROOT = Path(__file__).resolve().parents[3]
 HELPERS = ("multiprocessing.resource_tracker", "multiprocessing.forkserver")
 """Processes of Python's own, which end with the program."""
 THREADS = {"multiprocessing_context": "threads"}
-posix = pytest.mark.skipif(os.name != "posix", reason="signals of POSIX systems")
+posix = pytest.mark.skipif(os.name != "posix", reason="uses POSIX signals")
 
 
 def plain(batch: Any) -> Any:
@@ -136,7 +136,7 @@ def test_processes_give_the_same_batches(size, batch_size, drop_last, seed, coun
 @pytest.mark.parametrize("context", ["spawn", "forkserver"])
 def test_start_methods(context: str) -> None:
     if context == "forkserver" and os.name != "posix":
-        pytest.skip("there is no fork server")
+        pytest.skip("this platform has no forkserver start method")
     assert taken(Pictures(9), 2, num_workers=2, multiprocessing_context=context) == taken(Pictures(9), 2)
     with pytest.raises(ValueError, match="locks of threads"):
         DataLoader(Pictures(9), num_workers=1, multiprocessing_context="fork")
@@ -179,7 +179,7 @@ def test_workers_import_few_modules() -> None:
 
 def test_random_numbers_of_workers_depend_on_the_seed() -> None:
     random.seed(3)
-    np.random.seed(3)  # noqa: NPY002 - must stay as it is
+    np.random.seed(3)  # noqa: NPY002 - the global state must not change
     once = taken(Chance(), num_workers=2, seed=5)
     again = taken(Chance(), num_workers=2, seed=5)
     assert once == again != taken(Chance(), num_workers=2, seed=6)
@@ -379,7 +379,7 @@ def test_state_dict_between_passes() -> None:
 
 def test_anonymous_shared_memory(monkeypatch: pytest.MonkeyPatch) -> None:
     if os.name != "posix":
-        pytest.skip("memory has names there")
+        pytest.skip("Windows shared memory is named")
     before = shared_files()
     monkeypatch.delattr(shared_memory.os, "memfd_create", raising=False)
     memory = shared_memory.SharedMemorySegment(5000)

@@ -58,7 +58,7 @@ class Chance(Dataset):
         return 6
 
     def __getitem__(self, index: int) -> Any:
-        return random.random(), float(np.random.rand()), float(engine.rand(1))  # noqa: NPY002 - as data sets of others do
+        return random.random(), float(np.random.rand()), float(engine.rand(1))  # noqa: NPY002 - as user data sets do
 
 
 class Told(Dataset):

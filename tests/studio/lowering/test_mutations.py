@@ -80,7 +80,7 @@ def outcome(node_type: NodeType, parameter: Parameter, value: Any, files: Path) 
         return "ran" if len(steps) == 2 else f"only {len(steps)} steps"
     except LoweringError as error:
         return f"check and lower disagree: {error}"
-    except Exception as error:  # noqa: BLE001 - a run tells of all of them
+    except Exception as error:  # noqa: BLE001 - any failure is reported
         failure = failure_event(error, program)
         named = failure.node is not None and (parameter.name in failure.message or failure.by_input)
         return "refused" if named else f"{failure.node}: {failure.message}"
