@@ -119,8 +119,9 @@ def _find_run(runs: Sequence[Run], name: str) -> Run:
         assert run.folder is not None
         if name in (str(run.number), run.name, run.folder.name) or Path(name).absolute() == run.folder.absolute():
             return run
-    names = ", ".join(f"{run.number} ({run.name})" for run in runs) or "none"
-    raise InputError(f"there is no run {name!r}. Choose one of: {names}.")
+    names = ", ".join(f"{run.number} ({run.name})" for run in runs)
+    remedy = f"Choose one of: {names}." if names else "Train the project with `gradwire run`."
+    raise InputError(f"there is no run {name!r}. {remedy}")
 
 
 def _load_metrics(run: Run) -> None:

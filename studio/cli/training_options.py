@@ -12,7 +12,7 @@ from studio.training.runs.run_resuming import find_run_folder
 
 
 def find_weights(file: Path, weights: Path) -> Path:
-    """What is meant by a path to weights, or by the number or name of a run of the project."""
+    """Resolve --weights: a path, or the number or name of a run of the project. Returns unknown values unchanged."""
     return weights if os.path.exists(weights) else find_run_folder(runs_folder(file), str(weights)) or weights
 
 
@@ -21,7 +21,7 @@ def parse_device(name: str | None) -> Device | None:
         case None | "auto" | "cpu" | "cuda":
             return name
         case _:
-            raise InputError(f"invalid value {name!r} for --device. Choose auto, cpu or cuda.")
+            raise InputError(f"--device must be auto, cpu or cuda, not {name!r}.")
 
 
 __all__ = ["find_weights", "parse_device"]

@@ -1,7 +1,7 @@
 """Recovery of unsaved work after a crash: one journal file per open document.
 
-A journal's name says which process owns it: "<pid>-<start of the process>-<random>.json". Taking over the work of
-a process that is gone is renaming its journal, which only one of several instances can do.
+The file name identifies the process that owns a journal: "<pid>-<start time>-<random>.json". To take over the work of
+a terminated process, an instance renames its journal; this succeeds in only one instance.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ from studio.document.strict_json import MAX_FILE_BYTES
 
 _RUNS = ".runs"
 _DESTINATION = ".owner"
-"""Of the file that names the project whose runs still lie beside it."""
+"""Suffix of the file that contains the destination of the runs."""
 _START_TOLERANCE = 5.0
-"""Seconds. Start times are reckoned from the clock, which may be set while a process runs."""
+"""Seconds. Start times depend on the system clock, which can be changed while a process runs."""
 
 
 class Autosave:
@@ -74,7 +74,7 @@ class Autosave:
         shutil.rmtree(self.runs, ignore_errors=True)
 
     def set_runs_destination(self, folder: Path) -> None:
-        """Name the folder that the runs belong to: `sweep` brings them there if this process ends before it does.
+        """Store the destination of the runs. If this process ends early, `clean_up_orphaned_runs` moves them there.
 
         Raises FileError.
         """
@@ -86,7 +86,7 @@ class Autosave:
             raise FileError.from_os_error(destination_file, "the runs cannot be moved to the project", error) from error
 
     def move_runs_to_destination(self) -> None:
-        """Move the remaining runs to the assigned folder."""
+        """Move the remaining runs to their destination."""
         _move_to_destination(self.runs)
 
     def adopt(self, recovery: Recovery) -> bool:
@@ -143,7 +143,7 @@ def clean_up_orphaned_runs(folder: Path | None = None) -> None:
 
 
 def move_runs(before: Path, target: Path) -> dict[Path, Path]:
-    """Move each run's folder; returns where each is now. Raises FileError; what is moved by then stays moved."""
+    """Move run folders. Returns the new path of each. After a FileError, some may have been moved."""
     moved: dict[Path, Path] = {}
     try:
         target.mkdir(parents=True, exist_ok=True)
@@ -161,7 +161,7 @@ def move_runs(before: Path, target: Path) -> dict[Path, Path]:
 
 
 def _move_to_destination(runs: Path) -> None:
-    """Where the project's folder is gone or cannot be written, all stays as it is, and the next start tries again."""
+    """Move runs to their destination. If that is missing or cannot be written, the next start tries again."""
     destination_file = _destination_file(runs)
     try:
         target = Path(destination_file.read_bytes().decode())
@@ -191,7 +191,7 @@ def _default_folder() -> Path:
 
 
 def _is_alive(name: str) -> bool:
-    """Whether the process that owns the journal `name` runs. A number alone may be another process by now."""
+    """Whether the process that owns the journal `name` is running. Compares start times: process ids are reused."""
     pid, _, rest = name.partition("-")
     start = rest.partition("-")[0]
     try:

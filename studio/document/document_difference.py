@@ -19,10 +19,10 @@ class Difference:
     """Old name → new name, of nodes that are the same object under another name."""
     added: Mapping[str, Node] = field(default_factory=dict[str, Node])
     changed: Mapping[str, Node] = field(default_factory=dict[str, Node])
-    """Nodes that kept their name, as they are now."""
+    """Changed nodes with an unchanged name, in their new version."""
     wires_removed: tuple[Wire, ...] = ()
     wires_added: tuple[Wire, ...] = ()
-    """Wires of a renamed node are here under the new name, and in `wires_removed` under the old one."""
+    """Wires of a renamed node appear here with the new name and in `wires_removed` with the old one."""
     training: TrainingSettings | None = None
     """The new run settings, if they changed."""
     description: str | None = None
@@ -65,7 +65,7 @@ def difference(old: Document, new: Document) -> Difference:
 
 
 def reuse_equal_objects(old: Document, new: Document) -> Document:
-    """`new`, made of the objects of `old` wherever they are equal, so that `difference` finds only what is not."""
+    """`new` with equal objects replaced by those of `old`, so that `difference` finds only actual changes."""
     nodes = {name: old.nodes[name] if old.nodes.get(name) == node else node for name, node in new.nodes.items()}
     if list(nodes.items()) == list(old.nodes.items()) and new == old:
         return old
@@ -93,7 +93,7 @@ def _compare_nodes(
 
 
 def _missing(wires: tuple[Wire, ...], other: tuple[Wire, ...]) -> tuple[Wire, ...]:
-    """The wires that are not in `other`. Edits keep wire objects, so that few are left to compare by value."""
+    """The wires that are not in `other`. Compares identity first: edits keep wire objects."""
     if wires is other:
         return ()
     other_ids = {id(wire) for wire in other}

@@ -14,14 +14,14 @@ class HistoryEntry(NamedTuple):
     document: Document
     merge_key: str | None = None
     selection: frozenset[str] = frozenset()
-    """The nodes that were selected when this state was last seen."""
+    """The nodes that were selected when this state was last current."""
 
 
 class History:
     """A list of frozen documents and a position in it.
 
-    Pushes with equal merge keys become one entry, so that a drag or a typed word is undone at once;
-    `seal` ends that, as do undo, redo and saving.
+    Consecutive pushes with equal merge keys form a gesture, such as a drag or typing, and become one entry.
+    `end_gesture`, undo, redo and saving end a gesture.
     """
 
     def __init__(self, document: Document, title: str = "Open", *, limit: int = 1000) -> None:
@@ -41,12 +41,12 @@ class History:
 
     @property
     def entries(self) -> tuple[HistoryEntry, ...]:
-        """All states, oldest first, those that redo would bring back included."""
+        """All states, oldest first, including those that redo restores."""
         return tuple(self._entries)
 
     @property
     def position(self) -> int:
-        """Index of the present state in `entries`."""
+        """Index of the current state in `entries`."""
         return self._position
 
     @property
@@ -59,28 +59,28 @@ class History:
 
     @property
     def undo_title(self) -> str:
-        """Title of what undo would take back; empty if there is nothing."""
+        """Title of the edit that undo reverts; empty if there is none."""
         return self._entries[self._position].title if self.can_undo else ""
 
     @property
     def redo_title(self) -> str:
-        """Title of what redo would do again; empty if there is nothing."""
+        """Title of the edit that redo applies; empty if there is none."""
         return self._entries[self._position + 1].title if self.can_redo else ""
 
     @property
     def is_saved(self) -> bool:
-        """Whether the present document is the one that was last saved or opened."""
+        """Whether the current document is the one last saved or opened."""
         return self.document is self._saved
 
     @property
     def selection(self) -> frozenset[str]:
-        """The nodes that were selected when the present state was last seen."""
+        """The nodes that were selected when the current state was last current."""
         return self._entries[self._position].selection
 
     # -- changing
 
     def set_selection(self, names: frozenset[str]) -> None:
-        """These nodes are selected in the present state."""
+        """Store the selection of the current state."""
         self._entries[self._position] = self._entries[self._position]._replace(selection=names)
 
     def push(self, title: str, document: Document, merge_key: str | None = None) -> None:
@@ -98,7 +98,7 @@ class History:
         self._gesture_ended = False
 
     def replace_current(self, document: Document) -> None:
-        """Replace the present state: a consequence of the last edit, undone together with it."""
+        """Replace the current document, so that undo reverts this change together with the last edit."""
         self._entries[self._position] = self._entries[self._position]._replace(document=document)
 
     def end_gesture(self) -> None:
@@ -116,15 +116,15 @@ class History:
         return True
 
     def undo(self) -> Document:
-        """The state before; the present one where there is none."""
+        """Go to the previous state, if there is one. Returns the current document."""
         return self.go_to(max(self._position - 1, 0))
 
     def redo(self) -> Document:
-        """The state after; the present one where there is none."""
+        """Go to the next state, if there is one. Returns the current document."""
         return self.go_to(min(self._position + 1, len(self._entries) - 1))
 
     def go_to(self, position: int) -> Document:
-        """The state at an index of `entries`."""
+        """Go to the state at an index of `entries`. Returns its document."""
         if not 0 <= position < len(self._entries):
             raise IndexError(f"the history has states 0 to {len(self._entries) - 1}, not {position}")
         self._position = position
@@ -132,7 +132,7 @@ class History:
         return self.document
 
     def mark_saved(self, document: Document | None = None) -> None:
-        """The present document, or the given one if it was saved meanwhile, is what the file holds."""
+        """Mark a document as saved; default: the current one. It may differ from the current one after a slow save."""
         self._saved = self.document if document is None else document
         self._gesture_ended = True
 

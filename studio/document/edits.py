@@ -1,7 +1,7 @@
 """Edits: functions from document to document.
 
 Nodes that an edit does not touch stay the identical objects, and an edit that changes nothing returns the
-identical document; `difference` and the history rely on both. What cannot be done raises EditError.
+identical document; `difference` and the history rely on both. Edits that are not possible raise EditError.
 """
 
 from __future__ import annotations
@@ -23,19 +23,19 @@ from studio.document.validation_messages import validation_problem
 
 
 def add(document: Document, name: str, node: Node) -> Document:
-    """With one more node, last in order."""
+    """Add a node after the others."""
     return add_all(document, {name: node})
 
 
 def add_all(document: Document, nodes: Mapping[str, Node]) -> Document:
-    """With more nodes, last in order."""
+    """Add nodes after the others."""
     for name in nodes:
         _check_new_name(document, name)
     return _with_nodes(document, {name: _checked_node(name, node) for name, node in nodes.items()})
 
 
 def remove(document: Document, names: Iterable[str]) -> Document:
-    """Without these nodes and the wires at them."""
+    """Remove nodes and their wires."""
     removed = set(_existing(document, names))
     if not removed:
         return document
@@ -45,7 +45,7 @@ def remove(document: Document, names: Iterable[str]) -> Document:
 
 
 def rename(document: Document, old: str, new: str) -> Document:
-    """The same node object under a new name, at its place in the order, with its wires and where it is mentioned."""
+    """Rename a node. Its position in the order is kept; wires, optimizers and the followed metric use the new name."""
     _node(document, old)
     if new == old:
         return document
@@ -58,7 +58,7 @@ def rename(document: Document, old: str, new: str) -> Document:
 
 
 def move(document: Document, positions: Mapping[str, tuple[float, float]]) -> Document:
-    """With nodes at other places."""
+    """Move nodes to other positions."""
     changes: dict[str, Node] = {}
     for name, (x, y) in positions.items():
         node = _node(document, name)
@@ -68,7 +68,7 @@ def move(document: Document, positions: Mapping[str, tuple[float, float]]) -> Do
 
 
 def retype(document: Document, name: str, key: str, params: Mapping[str, Json]) -> Document:
-    """With another type of node in a place, and these parameters; its wires stay."""
+    """Change the type and parameters of a node. Wires are kept."""
     node = _node(document, name)
     new = _checked_node(name, replace(node, type=key, params=dict(params)))
     is_other = new.type != node.type or not equal_json(new.params, node.params)
@@ -76,7 +76,7 @@ def retype(document: Document, name: str, key: str, params: Mapping[str, Json]) 
 
 
 def set_param(document: Document, name: str, param: str, value: Json) -> Document:
-    """With a parameter set by hand."""
+    """Set a parameter."""
     node = _node(document, name)
     value = _checked_value(f"{name}.{param}", value)
     if param in node.params and equal_json(node.params[param], value):
@@ -85,7 +85,7 @@ def set_param(document: Document, name: str, param: str, value: Json) -> Documen
 
 
 def clear_param(document: Document, name: str, param: str) -> Document:
-    """With a parameter back at its default or inferred value."""
+    """Reset a parameter to its default or inferred value."""
     node = _node(document, name)
     if param not in node.params:
         return document
@@ -102,7 +102,7 @@ def set_flag(
     recomputed: bool | None = None,
     collapsed: bool | None = None,
 ) -> Document:
-    """With flags set or cleared; None leaves a flag as it is."""
+    """Set or clear flags; None leaves a flag unchanged."""
     given = {"muted": muted, "frozen": frozen, "recomputed": recomputed, "collapsed": collapsed}
     flags = {flag: value for flag, value in given.items() if value is not None}
     changes: dict[str, Node] = {}
@@ -114,7 +114,7 @@ def set_flag(
 
 
 def set_note(document: Document, name: str, note: str) -> Document:
-    """With other words of the user at a node."""
+    """Set the note of a node."""
     node = _node(document, name)
     if node.note == note:
         return document
@@ -123,13 +123,13 @@ def set_note(document: Document, name: str, note: str) -> Document:
 
 
 def set_trains(document: Document, name: str, layers: Iterable[str]) -> Document:
-    """With an optimizer that trains these layers; none for all that its loss depends on."""
+    """Set the layers that an optimizer trains; empty for all layers that its loss depends on."""
     node, chosen = _node(document, name), tuple(dict.fromkeys(layers))
     return document if node.trains == chosen else _with_nodes(document, {name: replace(node, trains=chosen)})
 
 
 def unique_name(document: Document, base: str) -> str:
-    """A free name made from a type key, title or any text: "nn.Linear" → "linear", then "linear_2", …"""
+    """An unused name derived from a type key, title or any text: "nn.Linear" → "linear", then "linear_2", …"""
     return naming.unique_name(naming.to_identifier(base), document.nodes)
 
 
@@ -137,7 +137,7 @@ def unique_name(document: Document, base: str) -> str:
 
 
 def connect(document: Document, wire: Wire) -> Document:
-    """With a wire; one that is already at its input gives way."""
+    """Add a wire. It replaces a wire that already leads to the same input."""
     for end in (wire.source, wire.target):
         _check_end(document, wire, end)
     if wire in document.wires:
@@ -148,7 +148,7 @@ def connect(document: Document, wire: Wire) -> Document:
 
 
 def disconnect(document: Document, wires: Iterable[Wire]) -> Document:
-    """Without these wires."""
+    """Remove wires."""
     removed = set(wires)
     if unknown := removed.difference(document.wires):
         raise EditError(f"The project has no wire {min(unknown)}.")
@@ -161,7 +161,7 @@ def disconnect(document: Document, wires: Iterable[Wire]) -> Document:
 
 
 def set_training(document: Document, **changes: Any) -> Document:
-    """With other run settings; the names are the fields of `Training`."""
+    """Change training settings; the names are the fields of `TrainingSettings`."""
     for field in changes:
         if field not in TrainingSettings.__struct_fields__:
             known = ", ".join(TrainingSettings.__struct_fields__)
@@ -175,12 +175,12 @@ def set_training(document: Document, **changes: Any) -> Document:
 
 
 def set_description(document: Document, description: str) -> Document:
-    """With another description."""
+    """Set the description."""
     _checked_value("The description", description)
     return document if description == document.description else replace(document, description=description)
 
 
-# -- what all of them check -------------------------------------------------------------------
+# -- shared checks -------------------------------------------------------------------
 
 
 def _node(document: Document, name: str) -> Node:
@@ -250,14 +250,14 @@ def _checked_position(name: str, at: tuple[float, float]) -> tuple[float, float]
 
 
 def _with_renamed_layer(node: Node, old: str, new: str) -> Node:
-    """The node, or one that mentions another by its new name."""
+    """The node, with a renamed layer in `trains`."""
     if old not in node.trains:
         return node
     return replace(node, trains=tuple(new if name == old else name for name in node.trains))
 
 
 def _with_renamed_metric(training: TrainingSettings, old: str, new: str) -> TrainingSettings:
-    """The settings, following a metric under its new name. Every training has a figure called loss."""
+    """The settings, following a metric under its new name. The metric "loss" belongs to no node."""
     prefix, _, metric = training.follow.partition("_")
     return replace(training, follow=f"{prefix}_{new}") if metric == old != "loss" else training
 

@@ -10,7 +10,7 @@ from msgspec import Meta
 Json: TypeAlias = bool | int | float | str | list[Any] | dict[str, Any] | None
 
 MAX_COORDINATE = 1e7
-"""Bound of coordinates, far beyond any canvas and well within what drawing code can take."""
+"""Bound of coordinates in pixels. Qt draws larger ones inexactly."""
 
 Coordinate: TypeAlias = Annotated[float, Meta(ge=-MAX_COORDINATE, le=MAX_COORDINATE)]
 
@@ -19,7 +19,7 @@ class Node(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """One node of the canvas. Its name, the key in `Document.nodes`, is its identity."""
 
     type: Annotated[str, Meta(min_length=1)]
-    """Key in the catalogue, for instance "nn.Linear". Unknown types are kept as they are."""
+    """Key in the catalogue, for instance "nn.Linear". Unknown types are kept unchanged."""
     params: dict[str, Json] = msgspec.field(default_factory=dict)
     """Explicitly set parameters; others are defaults or inferred."""
     at: tuple[Coordinate, Coordinate] = (0.0, 0.0)

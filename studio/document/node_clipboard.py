@@ -1,4 +1,4 @@
-"""Nodes as text on the clipboard: a project file of just these nodes, and the wires that came in from outside."""
+"""Nodes as clipboard text: a project file with the selected nodes and the wires into them."""
 
 from __future__ import annotations
 
@@ -35,10 +35,13 @@ def copy(document: Document, names: Iterable[str]) -> str:
 def paste(
     document: Document, text: str, at: tuple[float, float], with_inputs: bool = False
 ) -> tuple[Document, tuple[str, ...]]:
-    """With the nodes that `text` holds, which may be a whole project, and their names, free ones where taken.
+    """Add the nodes in `text`, which may be a whole project. Returns the document and the names of the new nodes.
 
-    The top left corner of their places comes to `at`. Wires from outside are drawn again with `with_inputs`,
-    where a node of that name is there. Raises EditError for any other text.
+    Names that are in use get a number. Raises EditError if `text` contains no nodes.
+
+    Args:
+        at: new position of the top left corner of the nodes
+        with_inputs: also restore wires from other nodes, if nodes with these names exist
     """
     piece, incoming = _read(text)
     left = min(node.at[0] for node in piece.nodes.values())
@@ -79,7 +82,8 @@ def _read(text: str) -> tuple[Document, Sequence[Wire]]:
         listed = enumerate(cast("list[object]", raw))
         incoming = {wire.target: wire for wire in (read_wire(item, f"inputs[{index}]") for index, item in listed)}
     except JsonError as error:
-        raise EditError(f"The clipboard contains no Gradwire nodes ({error}). Copy nodes first.") from None
+        problem = f"{error.location or 'the text'} {error.problem}"
+        raise EditError(f"The clipboard contains no Gradwire nodes: {problem}. Copy nodes first.") from None
     if not piece.nodes:
         raise EditError("The project on the clipboard has no nodes. Copy nodes first.")
     connected = {wire.target for wire in piece.wires}

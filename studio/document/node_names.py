@@ -1,4 +1,4 @@
-"""Names of nodes: what may be one, and how to find a free one."""
+"""Names of nodes: validation, and unique names."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _NUMBER = re.compile(r"_[0-9]+$")
 
 
 def problem(name: str) -> str | None:
-    """Why `name` cannot name a node, as the end of a sentence that begins with it; None if it can.
+    """Why `name` is not a valid node name, as the rest of a sentence that begins with it; None if it is valid.
 
     A name is an attribute of the generated class and a prefix in the weights file, which is why the rules are strict.
     """
@@ -29,7 +29,7 @@ def problem(name: str) -> str | None:
 
 
 def not_an_identifier(text: str) -> str | None:
-    """Why `text` cannot be a name in Python, as the end of a sentence that begins with it; None if it can."""
+    """Why `text` is not a valid Python name, as the rest of a sentence that begins with it; None if it is valid."""
     if not text.isidentifier():
         return "is not a Python identifier: use letters, digits and underscores, and begin with a letter"
     if keyword.iskeyword(text):
@@ -41,7 +41,7 @@ def not_an_identifier(text: str) -> str | None:
 
 
 def to_identifier(text: str) -> str:
-    """The name that a title or type key suggests: "nn.BatchNorm2d" → "batch_norm2d", "My layer" → "my_layer"."""
+    """Derive a name from a title or type key: "nn.BatchNorm2d" → "batch_norm2d", "My layer" → "my_layer"."""
     text = unicodedata.normalize("NFKC", text.rpartition(".")[2] or text)
     name = _NOT_WORD.sub("_", _WORD_START.sub("_", text)).strip("_").lower()
     name = unicodedata.normalize("NFKC", name)[: MAX_LENGTH - 10].strip("_")
@@ -53,7 +53,7 @@ def to_identifier(text: str) -> str:
 
 
 def name_from_title(title: str) -> str:
-    """The name that a user means by a title: the title itself if it can be one, else for example "my_first_layer".
+    """Derive a name from a title that the user entered: the title if it is a valid name, else e.g. "my_first_layer".
 
     Empty for a title without a letter or digit.
     """
@@ -64,19 +64,19 @@ def name_from_title(title: str) -> str:
 
 
 def unique_name(name: str, used: Iterable[str]) -> str:
-    """`name` itself if it is not taken, else the first free of name_2, name_3, …"""
+    """`name` if it is not in use, else the first unused of name_2, name_3, …"""
     return UniqueNames(used).reserve(name)
 
 
 class UniqueNames:
-    """Finds free names for many nodes in linear time, none of them twice."""
+    """Assigns unique names to many nodes in linear time."""
 
     def __init__(self, used: Iterable[str]) -> None:
         self._used = set(used)
         self._next: dict[str, int] = {}
 
     def reserve(self, name: str) -> str:
-        """`name` itself if it is not taken, else the first free of name_2, name_3, …; taken from now on."""
+        """Reserve and return `name`, or the first unused of name_2, name_3, …"""
         stem = _NUMBER.sub("", name) or name
         number = self._next.get(stem, 2)
         found = name

@@ -1,6 +1,6 @@
-"""The text of a project file: one JSON object, laid out so that a line tool can compare and merge it.
+"""The text of a project file: one JSON object with one item per line, for diffs and merges.
 
-Equal documents have equal text, up to the order of nodes, which is the order they were made in.
+Equal documents have equal text if their nodes have the same order, which is the order of creation.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ __all__ = ["SUFFIX", "dumps", "layout", "loads", "parse_object", "schema"]
 
 
 def dumps(document: Document) -> str:
-    """The file's text. Fields that have their default value are left out."""
+    """The text of a project file. Fields with default values are omitted."""
     return layout(document)
 
 
 def loads(text: str | bytes, source: str = "text") -> Document:
-    """The document that a file's text or bytes hold. Raises FileError that names `source`, place and remedy."""
+    """Parse the text or bytes of a project file. Raises FileError with `source`, location and remedy."""
     try:
         return read_document(migrate(parse_object(text)))
     except JsonError as error:
@@ -38,15 +38,15 @@ def loads(text: str | bytes, source: str = "text") -> Document:
 
 
 def parse_object(text: str | bytes) -> dict[str, Any]:
-    """The JSON object that `text` holds, of whatever version. Raises JsonError."""
+    """Parse a JSON object of any format version. Raises JsonError."""
     value = parse(decode(text) if isinstance(text, bytes) else text)
     if not isinstance(value, dict):
-        raise JsonError("", f"is not a Gradwire project: it holds {format_json(value)}, not an object")
+        raise JsonError("", f"is not a Gradwire project: expected an object, got {format_json(value)}")
     return value  # pyright: ignore[reportUnknownVariableType]
 
 
 def layout(document: Document, **wires: Iterable[Wire]) -> str:
-    """The text of a document, with further lists of wires after it."""
+    """The text of a document, with additional named lists of wires."""
     sections = [f'"gradwire": {VERSION}']
     if document.description:
         sections.append(f'"description": {_json(document.description)}')
@@ -80,7 +80,7 @@ def _object(fields: Mapping[str, str], depth: int) -> str:
 
 
 def _lines(opening: str, items: Iterable[str], closing: str, depth: int) -> str:
-    """One item a line; nothing between the brackets if there are none."""
+    """Items on separate lines between brackets."""
     indent = "\n" + "  " * depth
     inner = f",{indent}  ".join(items)
     return f"{opening}{indent}  {inner}{indent}{closing}" if inner else f"{opening}{closing}"

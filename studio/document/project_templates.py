@@ -1,4 +1,4 @@
-"""Projects to begin with, shipped in `assets/templates`."""
+"""Project templates in `assets/templates`."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from studio.document.project_format import SUFFIX
 
 @dataclass(frozen=True, slots=True)
 class Template:
-    """A project to begin with. Its title and summary are the first line and the rest of its description."""
+    """A project template. Its title is the first line of its description, its summary the rest."""
 
     key: str
-    """The file's name without suffix; what the command line takes."""
+    """File name without suffix, used on the command line."""
     document: Document
 
     @property

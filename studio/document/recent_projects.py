@@ -1,4 +1,4 @@
-"""The list of files that were opened last."""
+"""The list of recently opened files."""
 
 from __future__ import annotations
 
@@ -14,20 +14,20 @@ from studio.document.state_folder import state_folder
 
 MAX_FILES = 12
 _MAX_BYTES = 2**20
-"""Bytes of a list."""
+"""Maximum size of the list file."""
 
 
 class RecentFiles:
     """Paths, the last opened first, kept on disk and shared by all instances.
 
-    The list is a convenience: if it is damaged it is empty, and if it cannot be written nothing is said.
+    A damaged list counts as empty, and write errors are ignored.
     """
 
     def __init__(self, folder: Path | None = None) -> None:
         self._file = (folder or state_folder()) / "recent.json"
 
     def paths(self) -> tuple[Path, ...]:
-        """The files that are still there."""
+        """The files that still exist."""
         return tuple(path for path in self._read() if os.path.isfile(path))  # unlike Path.is_file, never raises
 
     def add(self, path: Path) -> None:
@@ -36,12 +36,12 @@ class RecentFiles:
         self._write([path, *(other for other in self._read() if other != path)])
 
     def remove(self, path: Path) -> None:
-        """Take a file off the list."""
+        """Remove a file from the list."""
         path = Path(os.path.abspath(path))
         self._write([other for other in self._read() if other != path])
 
     def clear(self) -> None:
-        """Forget all files."""
+        """Remove all files from the list."""
         self._write([])
 
     def _read(self) -> list[Path]:
@@ -56,7 +56,7 @@ class RecentFiles:
                 return []
 
     def _write(self, paths: list[Path]) -> None:
-        # Escaped, as JSON does by default, so that names that are not text survive too.
+        # ASCII-escaped (the default), so that file names that are not UTF-8 survive.
         text = json.dumps({"files": [str(path) for path in paths[:MAX_FILES]]}, indent=2)
         with contextlib.suppress(OSError):
             self._file.parent.mkdir(parents=True, exist_ok=True)

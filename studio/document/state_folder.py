@@ -1,4 +1,4 @@
-"""Where Gradwire keeps what is neither a project nor a setting: unsaved work and the list of recent files."""
+"""The folder for unsaved work and the list of recent files."""
 
 from __future__ import annotations
 
@@ -9,6 +9,6 @@ import platformdirs
 
 
 def state_folder() -> Path:
-    """The user's state folder of Gradwire, which need not exist; GRADWIRE_STATE names another one."""
+    """The state folder of the user, or GRADWIRE_STATE if it is set. It may not exist yet."""
     chosen = os.environ.get("GRADWIRE_STATE")
     return Path(chosen) if chosen else platformdirs.user_state_path("gradwire", appauthor=False)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import re
 from typing import Any, cast, get_args, get_type_hints
 
@@ -51,7 +52,9 @@ def validation_problem(error: msgspec.ValidationError, raw: object, declared: ty
 
 def unknown_field(location: str, names: tuple[str, ...]) -> JsonError:
     """The error for a field that the format does not have."""
-    return JsonError(location, "is not a known field", f"Remove it, or choose one of: {', '.join(names)}.")
+    close = difflib.get_close_matches(location.rpartition(".")[2], names, n=1)
+    remedy = f"Did you mean {close[0]}?" if close else f"Remove it, or choose one of: {', '.join(names)}."
+    return JsonError(location, "is not a known field", remedy)
 
 
 def _problem(message: str, value: object, declared: type[Any], path: str) -> str:

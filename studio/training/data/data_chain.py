@@ -112,7 +112,7 @@ class ChainOpener:
         return tuple(splits)
 
     def _evict(self, source: ChainLink) -> None:
-        """Drop cached data of changed files, and of all but the last two sources: they hold memory and open files."""
+        """Drop cached data of changed files, and keep only two sources, which hold memory and open files."""
         stamps = self._stamps.get(source, ())
         if stamps and file_stamps([path for path, _ in stamps]) != stamps:
             del self._stamps[source]

@@ -150,7 +150,7 @@ def test_wrong_usage(gradwire, arguments: list[str]) -> None:
 
 def test_a_wrong_device(gradwire, project: Path) -> None:
     result = gradwire("run", project, "--device", "tpu")
-    assert (result.code, result.err) == (2, "error: invalid value 'tpu' for --device. Choose auto, cpu or cuda.\n")
+    assert (result.code, result.err) == (2, "error: --device must be auto, cpu or cuda, not 'tpu'.\n")
 
 
 def test_help_and_version(gradwire) -> None:

@@ -131,7 +131,7 @@ BAD: dict[str, tuple[str | bytes, str, str]] = {
         "line 17",
         "contains merge conflict markers",
     ),
-    "a list": ("[1, 2]", "", "is not a Gradwire project: it holds [1, 2], not an object"),
+    "a list": ("[1, 2]", "", "is not a Gradwire project: expected an object, got [1, 2]"),
     "foreign": ('{"name": "package", "version": "1.0"}', "", "is not a Gradwire project"),
     "newer": (file(gradwire=3), "", "was written by a newer Gradwire (format 3; this one reads up to 2)"),
     "version 0": (file(gradwire=0), "gradwire", "must be a format version from 1 to 2, not 0"),
