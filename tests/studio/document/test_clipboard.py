@@ -83,14 +83,14 @@ def test_unknown_types_and_all_fields_survive() -> None:
         ("[" * 10_000, "nested"),
         ('{"gradwire": 9}', "newer Gradwire"),
         ('{"gradwire": 2, "nodes": {"a": {}}, "wires": []}', 'nodes.a has no field "type"'),
-        ('{"gradwire": 2, "nodes": {"a": {"type": "x"}}, "wires": [], "inputs": 3}', "inputs: must be a list of wires"),
-        ('{"gradwire": 2, "nodes": {"a": {"type": "x"}}, "wires": [], "inputs": ["a"]}', "inputs[0]: must be a wire"),
+        ('{"gradwire": 2, "nodes": {"a": {"type": "x"}}, "wires": [], "inputs": 3}', "inputs must be a list of wires"),
+        ('{"gradwire": 2, "nodes": {"a": {"type": "x"}}, "wires": [], "inputs": ["a"]}', "inputs[0] must be a wire"),
     ],
 )
 def test_foreign_text_is_refused(document: Document, text: str, reason: str) -> None:
     with pytest.raises(EditError) as caught:
         node_clipboard.paste(document, text, (0, 0))
-    assert str(caught.value).startswith("The clipboard contains no Gradwire nodes (")
+    assert str(caught.value).startswith("The clipboard contains no Gradwire nodes: ")
     assert str(caught.value).endswith("). Copy nodes first.")
     assert reason in str(caught.value)
 
