@@ -91,7 +91,7 @@ def test_foreign_text_is_refused(document: Document, text: str, reason: str) -> 
     with pytest.raises(EditError) as caught:
         node_clipboard.paste(document, text, (0, 0))
     assert str(caught.value).startswith("The clipboard contains no Gradwire nodes: ")
-    assert str(caught.value).endswith("). Copy nodes first.")
+    assert str(caught.value).endswith(". Copy nodes first.")
     assert reason in str(caught.value)
 
 
