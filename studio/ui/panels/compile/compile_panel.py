@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 
 from PySide6.QtCore import QSize, Qt, Signal
@@ -197,7 +198,7 @@ class CompilePanel(QWidget):
 class _ProgressPage(QWidget):
     """Page shown until the first explanation is ready."""
 
-    def __init__(self, cancel: object) -> None:
+    def __init__(self, cancel: Callable[[], object]) -> None:
         super().__init__()
         column = QVBoxLayout(self)
         column.setContentsMargins(24, 16, 24, 16)
@@ -208,7 +209,7 @@ class _ProgressPage(QWidget):
         bar.setRange(0, 0)
         bar.setTextVisible(False)
         bar.setFixedWidth(240)
-        button = buttons.text_button("Cancel", cancel)  # pyright: ignore[reportArgumentType]
+        button = buttons.text_button("Cancel", cancel)
         for widget in (self._text, bar, button):
             column.addWidget(widget, 0, Qt.AlignmentFlag.AlignHCenter)
         column.addStretch(2)
@@ -220,7 +221,7 @@ class _ProgressPage(QWidget):
 class _Notice(QFrame):
     """A strip with a message and a button."""
 
-    def __init__(self, text: str, run: object) -> None:
+    def __init__(self, text: str, run: Callable[[], object]) -> None:
         super().__init__()
         self.setProperty("role", "notice")
         row = QHBoxLayout(self)
@@ -228,7 +229,7 @@ class _Notice(QFrame):
         row.setSpacing(8)
         row.addWidget(IconWidget("warning", "warning"))
         row.addWidget(label(text, wrap=True), 1)
-        self.button = buttons.text_button("Explain again", run)  # pyright: ignore[reportArgumentType]
+        self.button = buttons.text_button("Explain again", run)
         row.addWidget(self.button)
 
 
