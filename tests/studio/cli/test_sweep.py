@@ -290,7 +290,7 @@ def test_what_a_sweep_refuses(gradwire, project: Path, tmp_path: Path) -> None:
     for options, said in {
         (): "a sweep needs at least one --param",
         ("-p", "adam.lr=0..1"): "Set the number of random trials with --trials",
-        ("-p", "adam.lr=1", "--device", "tpu"): "Choose auto, cpu or cuda",
+        ("-p", "adam.lr=1", "--device", "tpu"): "--device must be auto, cpu or cuda",
         ("--resume", "-p", "adam.lr=1"): "--resume can only be combined with",
         ("--resume", "--seed", "1"): "--resume can only be combined with",
         ("--resume",): "contains no sweep",
