@@ -15,6 +15,27 @@ from studio.document.project_schema import schema
 from studio.reference.markdown import code, fence, joined, table
 
 ROOT = Path(__file__).resolve().parents[2]
+BLOCKS = {
+    "nodes": {
+        "hidden": {
+            "type": "block.dense",
+            "params": {"repeat": 3, "width": {"each": [64, 32, 16]}},
+        }
+    },
+    "blocks": {
+        "dense": {
+            "params": {"width": ["linear.out_features"]},
+            "nodes": {
+                "input": {"type": "port.Input"},
+                "linear": {"type": "nn.Linear"},
+                "relu": {"type": "nn.ReLU"},
+                "output": {"type": "port.Output"},
+            },
+            "wires": ["input.output -> linear.input", "linear.output -> relu.input", "relu.output -> output.input"],
+        }
+    },
+}
+"""A block and an instance, without the rest of the file."""
 EXAMPLE = ROOT / "examples" / "digits_mlp.gradwire"
 
 
@@ -35,6 +56,15 @@ def pages() -> Iterator[tuple[str, str]]:
                 "## A node",
                 "The key in `nodes` is the node's name: a Python identifier, used as attribute of the generated class.",
                 _table(project_schema["$defs"]["Node"], documented(model.Node)),
+                "## A block",
+                (
+                    "A definition in `blocks` is a graph that nodes of type `block.NAME`, its instances, stand for. "
+                    "Nodes of type `port.Input` and `port.Output` are the ports. A block contains layers, operations "
+                    "and instances of other blocks, and becomes a `Module` class."
+                ),
+                _table(project_schema["properties"]["blocks"]["additionalProperties"], documented(model.Block)),
+                "An instance sets promoted parameters, and `repeat` for copies in a row, each with other weights:",
+                fence("json", json.dumps(BLOCKS, indent=2)),
                 "## Training settings",
                 "Set them in the inspector when no node is selected, or for one run with `--set training.NAME=VALUE`.",
                 _table(project_schema["$defs"]["TrainingSettings"], documented(model.TrainingSettings)),

@@ -15,6 +15,7 @@ from studio.cli.error_output import InputError
 from studio.document import edits
 from studio.document.model import Document, Json, TrainingSettings
 from studio.document.training_settings import TRAINING_SETTINGS
+from studio.lowering.analysis.block_types import known_type
 from studio.nodes.catalogue import Catalogue
 from studio.nodes.types import NodeType, Role
 
@@ -55,7 +56,7 @@ def parameter_at(document: Document, catalogue: Catalogue, key: str) -> Paramete
     """The declaration of "NODE.param"; None if there is no such parameter."""
     name, _, param = key.partition(".")
     node = document.nodes.get(name)
-    node_type = None if node is None else catalogue.get(node.type)
+    node_type = None if node is None else known_type(document, catalogue, node)
     return None if node_type is None else node_type.param(param)
 
 
@@ -140,7 +141,7 @@ def _node_type(document: Document, catalogue: Catalogue, name: str, label: str) 
     node = document.nodes.get(name)
     if node is None:
         raise InputError(f"{label}: the project has no node {_quote(name)}. {_suggest(name, document.nodes)}")
-    node_type = catalogue.get(node.type)
+    node_type = known_type(document, catalogue, node)
     if node_type is None:
         raise InputError(f"{label}: {name!r} has the unknown type {node.type!r}.")
     return node_type

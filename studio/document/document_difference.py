@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from msgspec.structs import replace
 
-from studio.document.model import Document, Node, TrainingSettings, Wire
+from studio.document.model import Block, Document, Node, TrainingSettings, Wire
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +27,8 @@ class Difference:
     """The new run settings, if they changed."""
     description: str | None = None
     """The new description, if it changed."""
+    blocks: Mapping[str, Block] | None = None
+    """The new definitions, if they changed."""
 
     def __bool__(self) -> bool:
         return self != Difference()
@@ -44,6 +46,7 @@ class Difference:
             wires=tuple(sorted(wires)),
             training=document.training if self.training is None else self.training,
             description=document.description if self.description is None else self.description,
+            blocks=document.blocks if self.blocks is None else dict(self.blocks),
         )
 
 
@@ -61,6 +64,7 @@ def difference(old: Document, new: Document) -> Difference:
         wires_added=_missing(new.wires, old.wires),
         training=None if old.training == new.training else new.training,
         description=None if old.description == new.description else new.description,
+        blocks=None if old.blocks is new.blocks or old.blocks == new.blocks else new.blocks,
     )
 
 

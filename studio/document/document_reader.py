@@ -9,35 +9,83 @@ import msgspec
 
 from studio.document import node_names as naming
 from studio.document.json_values import JsonError, format_json, validated_copy
-from studio.document.model import Document, Endpoint, Node, TrainingSettings, Wire
+from studio.document.model import Block, Document, Endpoint, Node, ParamRef, TrainingSettings, Wire
 from studio.document.strict_json import child_path
 from studio.document.validation_messages import unknown_field, validation_problem
 
 T = TypeVar("T")
 
-FIELDS = ("gradwire", "description", "training", "nodes", "wires")
+FIELDS = ("gradwire", "description", "training", "nodes", "wires", "blocks")
 """Fields of a project file, in this order. Nodes and wires are required."""
+BLOCK_FIELDS = ("description", "params", "nodes", "wires")
+"""Fields of a definition, in this order. Nodes and wires are required."""
 
 
 def read_document(file: Mapping[str, Any]) -> Document:
     """Convert a migrated file to a document."""
-    for field in file:
-        if field not in FIELDS:
-            raise unknown_field(child_path("", field), FIELDS)
+    _check_fields(file, FIELDS, "")
     nodes = read_nodes(_required(file, "nodes"))
     return Document(
         nodes=nodes,
         wires=read_wires(_required(file, "wires"), nodes),
         training=_convert(file.get("training", {}), TrainingSettings, "training"),
         description=_convert(file.get("description", ""), str, "description"),
+        blocks=_blocks(file.get("blocks", {})),
     )
 
 
-def read_nodes(raw: object) -> dict[str, Node]:
+def read_nodes(raw: object, field: str = "nodes") -> dict[str, Node]:
     """Nodes by name, in the file's order."""
     if not isinstance(raw, dict):
-        raise JsonError("nodes", f"must be an object of nodes by name, not {format_json(raw)}")
-    return {name: _node(name, value) for name, value in cast("dict[str, object]", raw).items()}
+        raise JsonError(field, f"must be an object of nodes by name, not {format_json(raw)}")
+    return {name: _node(child_path(field, name), name, value) for name, value in cast("dict[str, object]", raw).items()}
+
+
+def _blocks(raw: object) -> dict[str, Block]:
+    if not isinstance(raw, dict):
+        raise JsonError("blocks", f"must be an object of blocks by name, not {format_json(raw)}")
+    return {name: _block(name, value) for name, value in cast("dict[str, object]", raw).items()}
+
+
+def _block(name: str, raw: object) -> Block:
+    location = child_path("blocks", name)
+    _check_name(name, location)
+    if not isinstance(raw, dict):
+        raise JsonError(location, f"must be an object with nodes and wires, not {format_json(raw)}")
+    file = cast("dict[str, Any]", raw)
+    _check_fields(file, BLOCK_FIELDS, location)
+    nodes = read_nodes(_required(file, "nodes", location), f"{location}.nodes")
+    return Block(
+        nodes=nodes,
+        wires=read_wires(_required(file, "wires", location), nodes, field=f"{location}.wires"),
+        params=_promoted(file.get("params", {}), nodes, f"{location}.params"),
+        description=_convert(file.get("description", ""), str, f"{location}.description"),
+    )
+
+
+def _promoted(raw: object, nodes: Container[str], location: str) -> dict[str, tuple[ParamRef, ...]]:
+    promoted: dict[str, tuple[ParamRef, ...]] = {}
+    used: dict[ParamRef, str] = {}
+    for name, listed in _convert(raw, dict[str, list[str]], location).items():
+        at = child_path(location, name)
+        _check_name(name, at)
+        refs = tuple(_param_ref(text, nodes, f"{at}[{index}]") for index, text in enumerate(listed))
+        if not refs:
+            raise JsonError(at, "sets no parameter", 'List parameters such as "hidden.out_features", or remove it.')
+        if (again := next((ref for ref in refs if ref in used), None)) is not None:
+            raise JsonError(at, f'sets "{again}", which {used[again]} sets too', "Remove one of the two.")
+        used |= dict.fromkeys(refs, name)
+        promoted[name] = refs
+    return promoted
+
+
+def _param_ref(text: str, nodes: Container[str], location: str) -> ParamRef:
+    node, _, param = text.partition(".")
+    if not param.isidentifier():
+        raise JsonError(location, f'must be a parameter such as "hidden.out_features", not {format_json(text)}')
+    if node not in nodes:
+        raise JsonError(location, f'names a node "{node}" that is not in the block', "Remove it or add the node.")
+    return ParamRef(node, param)
 
 
 def read_wires(raw: object, nodes: Container[str], *, field: str = "wires") -> tuple[Wire, ...]:
@@ -69,10 +117,8 @@ def read_wire(text: object, location: str) -> Wire:
             raise JsonError(location, f'must be a wire such as "hidden.output -> relu.input", not {format_json(text)}')
 
 
-def _node(name: str, raw: object) -> Node:
-    location = child_path("nodes", name)
-    if (problem := naming.problem(name)) is not None:
-        raise JsonError(location, f"the name {format_json(name)} {problem}", "Rename the node, also in the wires.")
+def _node(location: str, name: str, raw: object) -> Node:
+    _check_name(name, location)
     node = _convert(raw, Node, location)
     for param, value in node.params.items():
         try:
@@ -84,9 +130,20 @@ def _node(name: str, raw: object) -> Node:
     return node
 
 
-def _required(file: Mapping[str, Any], field: str) -> object:
+def _check_name(name: str, location: str) -> None:
+    if (problem := naming.problem(name)) is not None:
+        raise JsonError(location, f"the name {format_json(name)} {problem}", "Rename it, also in the wires.")
+
+
+def _check_fields(file: Mapping[str, Any], known: tuple[str, ...], location: str) -> None:
+    for field in file:
+        if field not in known:
+            raise unknown_field(child_path(location, field), known)
+
+
+def _required(file: Mapping[str, Any], field: str, location: str = "") -> object:
     if field not in file:
-        raise JsonError("", f'has no field "{field}"', "Restore an earlier version of the file.")
+        raise JsonError(location, f'has no field "{field}"', "Restore an earlier version of the file.")
     return file[field]
 
 

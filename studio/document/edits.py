@@ -13,6 +13,7 @@ from typing import Any
 import msgspec
 from msgspec.structs import asdict, replace
 
+from studio.document import blocks
 from studio.document import node_names as naming
 from studio.document.document_errors import EditError
 from studio.document.json_values import JsonError, equal_json, validated_copy
@@ -251,9 +252,8 @@ def _checked_position(name: str, at: tuple[float, float]) -> tuple[float, float]
 
 def _with_renamed_layer(node: Node, old: str, new: str) -> Node:
     """The node, with a renamed layer in `trains`."""
-    if old not in node.trains:
-        return node
-    return replace(node, trains=tuple(new if name == old else name for name in node.trains))
+    trains = tuple(blocks.renamed_path(path, {old: new}) for path in node.trains)
+    return node if trains == node.trains else replace(node, trains=trains)
 
 
 def _with_renamed_metric(training: TrainingSettings, old: str, new: str) -> TrainingSettings:

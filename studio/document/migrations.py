@@ -13,7 +13,7 @@ from studio.document.json_values import JsonError, format_json
 
 Migration: TypeAlias = Callable[[dict[str, Any]], dict[str, Any]]
 
-VERSION = 2
+VERSION = 3
 """The current format version."""
 
 
@@ -47,7 +47,12 @@ def _wires_as_text(file: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-MIGRATIONS: Mapping[int, Migration] = {1: _wires_as_text}
+def _with_blocks(file: dict[str, Any]) -> dict[str, Any]:
+    """Format 3 adds definitions of blocks."""
+    return file
+
+
+MIGRATIONS: Mapping[int, Migration] = {1: _wires_as_text, 2: _with_blocks}
 """Migration step by the version it starts from."""
 
 

@@ -145,6 +145,29 @@ class TrainingSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     checkpoints: Annotated[PositiveInt, Meta(title="Number to keep", description="Number of checkpoints to keep.")] = 2
 
 
+class ParamRef(msgspec.Struct, frozen=True, order=True, array_like=True):
+    """One parameter of one node. Written as "node.param" in files."""
+
+    node: str
+    param: str
+
+    def __str__(self) -> str:
+        return f"{self.node}.{self.param}"
+
+
+class Block(msgspec.Struct, frozen=True):
+    """A definition: the graph that all nodes of type "block.NAME", its instances, stand for.
+
+    Its nodes of type "port.Input" and "port.Output" are its ports, in the order of `nodes`.
+    """
+
+    nodes: dict[str, Node] = msgspec.field(default_factory=dict)
+    wires: tuple[Wire, ...] = ()
+    params: dict[str, tuple[ParamRef, ...]] = msgspec.field(default_factory=dict)
+    """Promoted parameters: name at the instance → the parameters of inner nodes that it sets."""
+    description: str = ""
+
+
 class Document(msgspec.Struct, frozen=True):
     """A whole project. `nodes` by name in order of creation; `wires` sorted, without duplicates."""
 
@@ -152,3 +175,5 @@ class Document(msgspec.Struct, frozen=True):
     wires: tuple[Wire, ...] = ()
     training: TrainingSettings = TrainingSettings()
     description: str = ""
+    blocks: dict[str, Block] = msgspec.field(default_factory=dict)
+    """Definitions by name."""

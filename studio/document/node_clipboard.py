@@ -7,8 +7,9 @@ from typing import cast
 
 from msgspec.structs import replace
 
-from studio.document import edits
+from studio.document import blocks, edits
 from studio.document import node_names as naming
+from studio.document.block_edits import with_blocks
 from studio.document.document_errors import EditError
 from studio.document.document_reader import read_document, read_wire
 from studio.document.json_values import JsonError, format_json
@@ -29,6 +30,8 @@ def copy(document: Document, names: Iterable[str]) -> str:
         nodes={name: node for name, node in document.nodes.items() if name in chosen},
         wires=tuple(wire for wire in incoming if wire.source.node in chosen),
     )
+    used = blocks.reachable_blocks(document.blocks, piece.nodes)
+    piece = replace(piece, blocks={name: document.blocks[name] for name in used})
     return layout(piece, inputs=[wire for wire in incoming if wire.source.node not in chosen])
 
 
@@ -37,13 +40,15 @@ def paste(
 ) -> tuple[Document, tuple[str, ...]]:
     """Add the nodes in `text`, which may be a whole project. Returns the document and the names of the new nodes.
 
-    Names that are in use get a number. Raises EditError if `text` contains no nodes.
+    Names that are in use get a number. Definitions of blocks come along; equal ones are shared. Raises EditError if
+    `text` contains no nodes.
 
     Args:
         at: new position of the top left corner of the nodes
         with_inputs: also restore wires from other nodes, if nodes with these names exist
     """
     piece, incoming = _read(text)
+    document, piece = with_blocks(document, piece)
     left = min(node.at[0] for node in piece.nodes.values())
     top = min(node.at[1] for node in piece.nodes.values())
     unique_names = naming.UniqueNames(document.nodes)
@@ -54,7 +59,7 @@ def paste(
             renamed[name]: replace(
                 node,
                 at=(node.at[0] - left + at[0], node.at[1] - top + at[1]),
-                trains=tuple(renamed.get(layer, layer) for layer in node.trains),
+                trains=tuple(blocks.renamed_path(layer, renamed) for layer in node.trains),
             )
             for name, node in piece.nodes.items()
         },

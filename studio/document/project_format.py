@@ -16,7 +16,7 @@ from studio.document.document_errors import FileError
 from studio.document.document_reader import read_document
 from studio.document.json_values import JsonError, format_json
 from studio.document.migrations import VERSION, migrate
-from studio.document.model import Document, Node, TrainingSettings, Wire
+from studio.document.model import Block, Document, Node, TrainingSettings, Wire
 from studio.document.project_schema import schema
 from studio.document.strict_json import decode, parse
 
@@ -52,21 +52,39 @@ def layout(document: Document, **wires: Iterable[Wire]) -> str:
         sections.append(f'"description": {_json(document.description)}')
     if training := _fields(document.training, TrainingSettings()):
         sections.append(f'"training": {_object(training, 1)}')
-    nodes = {name: _node(node) for name, node in document.nodes.items()}
-    sections.append(f'"nodes": {_object(nodes, 1)}')
-    for title, listed in {"wires": document.wires, **wires}.items():
-        sections.append(f'"{title}": {_lines("[", (_json(str(wire)) for wire in listed), "]", 1)}')
+    sections += _graph(document, 1, wires)
+    if document.blocks:
+        defined = {name: _block(block) for name, block in document.blocks.items()}
+        sections.append(f'"blocks": {_object(defined, 1)}')
     return _lines("{", sections, "}", 0) + "\n"
 
 
-def _node(node: Node) -> str:
+def _graph(graph: Document | Block, depth: int, wires: Mapping[str, Iterable[Wire]]) -> list[str]:
+    """The nodes and the wires of a graph, with further lists of wires."""
+    nodes = {name: _node(node, depth + 1) for name, node in graph.nodes.items()}
+    lists = {
+        title: _lines("[", (_json(str(wire)) for wire in listed), "]", depth)
+        for title, listed in {"wires": graph.wires, **wires}.items()
+    }
+    return [f'"nodes": {_object(nodes, depth)}', *(f'"{title}": {text}' for title, text in lists.items())]
+
+
+def _block(block: Block) -> str:
+    sections = [f'"description": {_json(block.description)}'] if block.description else []
+    if block.params:
+        params = {name: _json([str(ref) for ref in refs]) for name, refs in block.params.items()}
+        sections.append(f'"params": {_object(params, 3)}')
+    return _lines("{", [*sections, *_graph(block, 3, {})], "}", 2)
+
+
+def _node(node: Node, depth: int) -> str:
     fields = _fields(node, Node(type=""))
     if node.params:
         params = {name: _json(node.params[name]) for name in sorted(node.params)}
-        fields["params"] = _object(params, 3)
+        fields["params"] = _object(params, depth + 1)
     if "at" in fields:
         fields["at"] = _json([int(x) if float(x).is_integer() else x for x in node.at])
-    return _object(fields, 2)
+    return _object(fields, depth)
 
 
 def _fields(struct: msgspec.Struct, plain: msgspec.Struct) -> dict[str, str]:

@@ -11,6 +11,7 @@ from studio.document.model import Node, TrainingSettings
 
 _NAME = r"[^\s.]+"
 _END = rf"{_NAME}\.{_NAME}"
+_NAMES = {"pattern": rf"^{_NAME}$", "maxLength": 100}
 
 
 def schema() -> dict[str, Any]:
@@ -19,6 +20,39 @@ def schema() -> dict[str, Any]:
     It cannot say that wires lead to nodes of the file, that an input has one wire, or what an identifier is.
     """
     (node, training), parts = msgspec.json.schema_components((Node, TrainingSettings), ref_template="#/$defs/{name}")
+    graph = {
+        "nodes": {
+            "description": "Nodes by name, which is a Python identifier.",
+            "type": "object",
+            "propertyNames": _NAMES,
+            "additionalProperties": node,
+        },
+        "wires": {
+            "description": 'From outputs to inputs: "node.port -> node.port".',
+            "type": "array",
+            "items": {"type": "string", "pattern": rf"^{_END} -> {_END}$"},
+            "uniqueItems": True,
+        },
+    }
+    block = {
+        "type": "object",
+        "properties": {
+            "description": {"type": "string", "default": ""},
+            "params": {
+                "description": 'Promoted parameters by name: the parameters "node.param" that each sets.',
+                "type": "object",
+                "propertyNames": _NAMES,
+                "additionalProperties": {
+                    "type": "array",
+                    "items": {"type": "string", "pattern": rf"^{_END}$"},
+                    "minItems": 1,
+                },
+            },
+            **graph,
+        },
+        "required": ["nodes", "wires"],
+        "additionalProperties": False,
+    }
     content = {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": "Gradwire project",
@@ -27,17 +61,12 @@ def schema() -> dict[str, Any]:
             "gradwire": {"const": VERSION, "description": "Version of the format."},
             "description": {"type": "string", "default": ""},
             "training": training,
-            "nodes": {
-                "description": "Nodes by name, which is a Python identifier.",
+            **graph,
+            "blocks": {
+                "description": 'Definitions of blocks by name; a node of type "block.NAME" is an instance.',
                 "type": "object",
-                "propertyNames": {"pattern": rf"^{_NAME}$", "maxLength": 100},
-                "additionalProperties": node,
-            },
-            "wires": {
-                "description": 'From outputs to inputs: "node.port -> node.port".',
-                "type": "array",
-                "items": {"type": "string", "pattern": rf"^{_END} -> {_END}$"},
-                "uniqueItems": True,
+                "propertyNames": _NAMES,
+                "additionalProperties": block,
             },
         },
         "required": ["gradwire", "nodes", "wires"],

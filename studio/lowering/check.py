@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 
+from studio.document.block_expansion import Expansion
 from studio.document.model import Document
 from studio.lowering.analysis.dataflow import Dataflow
+from studio.lowering.analysis.instance_info import instance_infos, wire_labels
 from studio.lowering.analysis.node_evaluation import NodeEvaluator
 from studio.lowering.analysis.node_graph import NodeGraph
+from studio.lowering.analysis.scope_graphs import scope_graphs
+from studio.lowering.checks.block_checks import block_problems
 from studio.lowering.checks.common_mistakes import graph_mistakes, value_mistakes
 from studio.lowering.checks.data_source_checks import data_source_problems
 from studio.lowering.checks.data_split_checks import data_split_problems
@@ -17,8 +22,9 @@ from studio.lowering.checks.memory_check import memory_problems
 from studio.lowering.checks.parameter_checks import parameter_problems
 from studio.lowering.checks.schedule_checks import schedule_problems
 from studio.lowering.checks.shape_checks import shape_problems
-from studio.lowering.checks.structure_checks import structure_problems
+from studio.lowering.checks.structure_checks import scope_problems, wiring_problems
 from studio.lowering.checks.training_goal_checks import trainable_layers, trained_layers, training_goal_problems
+from studio.lowering.problems.block_fixes import in_document, in_scope
 from studio.lowering.problems.fix_conflicts import deduplicate_problems
 from studio.lowering.problems.problem import Problem
 from studio.lowering.report import Report
@@ -40,8 +46,8 @@ class Checker:
         self.evaluator = NodeEvaluator()
         self._lock = threading.Lock()
         self._flow = None if previous is None else previous.dataflow
-        self._structural = () if self._flow is None else _graph_problems(self._flow.graph)
-        """Problems of the graph of the last check."""
+        self._structural = () if self._flow is None else _wiring(self._flow.graph)
+        """Problems of the wires of the last check."""
 
     def check(self, document: Document, catalogue: Catalogue, base: Path | None = None) -> Report:
         """Report problems, shapes and node statistics. Never raises; can be called from any thread.
@@ -55,17 +61,24 @@ class Checker:
 
     def _analyze(self, document: Document, catalogue: Catalogue, base: Path | None) -> Dataflow:
         previous = self._flow
-        if previous is not None and previous.graph.fits(document, catalogue):
+        expansion = Expansion(document, None if previous is None else previous.expansion)
+        if previous is not None and previous.graph.fits(expansion.flat, catalogue):
             graph = previous.graph
         else:
-            graph = NodeGraph(document, catalogue)
-            self._structural = _graph_problems(graph)
+            graph = NodeGraph(expansion.flat, catalogue, None if expansion.is_flat else expansion)
+            self._structural = _wiring(graph)
         reusable = previous if previous is not None and previous.base == base else None
-        return Dataflow(document, graph, self.evaluator, base, reusable)
+        scopes = scope_graphs(expansion, graph, catalogue, () if previous is None else previous.scope_graphs)
+        return Dataflow(expansion, graph, scopes, self.evaluator, base, reusable)
 
     def _report(self, flow: Dataflow) -> Report:
-        problems = [
+        own = [
+            in_scope(problem, each.scopes[0]) for each in flow.scope_graphs for problem in scope_problems(each.graph)
+        ]
+        own += block_problems(flow.expansion, flow.scope_graphs)
+        found = [
             *training_goal_problems(flow),
+            *(own if flow.expansion.is_flat else ()),
             *self._structural,
             *parameter_problems(flow),
             *shape_problems(flow),
@@ -75,15 +88,16 @@ class Checker:
             *schedule_problems(flow),
             *value_mistakes(flow),
         ]
-        problems = [_demote_unused(problem, flow.graph) for problem in problems]
+        problems = _unique(found, flow, flow.document)
+        if not flow.expansion.is_flat:
+            problems = [*_unique(own, flow, flow.expansion.document), *in_document(problems, flow.expansion)]
+            problems = [problem.within(flow.expansion.document) for problem in problems]
+            problems.sort(key=lambda problem: problem.severity)
         has_no_errors = not any(problem.severity == "error" for problem in problems)
-        labels = {
-            wire: flow.facts[wire.source.node].labels for wire in flow.document.wires if wire.source.node in flow.facts
-        }
         return Report(
-            problems=tuple(deduplicate_problems(sorted(problems, key=lambda problem: problem.severity), flow.document)),
-            nodes={name: facts.info for name, facts in flow.facts.items()},
-            wires={wire: texts[wire.source.port] for wire, texts in labels.items() if wire.source.port in texts},
+            problems=tuple(problems),
+            nodes={name: facts.info for name, facts in flow.facts.items()} | instance_infos(flow),
+            wires=wire_labels(flow, flow.expansion.root),
             trainable={name: tuple(trainable_layers(flow, name)) for name in flow.graph.optimized},
             trained={name: tuple(trained_layers(flow, name)) for name in flow.graph.optimized},
             learning_rate_plans=learning_rate_plans(flow) if has_no_errors else {},
@@ -91,8 +105,14 @@ class Checker:
         )
 
 
-def _graph_problems(graph: NodeGraph) -> tuple[Problem, ...]:
-    return (*structure_problems(graph), *graph_mistakes(graph))
+def _wiring(graph: NodeGraph) -> tuple[Problem, ...]:
+    return (*wiring_problems(graph), *graph_mistakes(graph))
+
+
+def _unique(found: Iterable[Problem], flow: Dataflow, document: Document) -> list[Problem]:
+    """Problems by severity, each cause once, with fixes that fit together."""
+    problems = [_demote_unused(problem, flow.graph) for problem in found]
+    return deduplicate_problems(sorted(problems, key=lambda problem: problem.severity), document)
 
 
 def _demote_unused(problem: Problem, graph: NodeGraph) -> Problem:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from studio.document.graph_walk import walk
 from studio.document.model import Document, Endpoint, Wire
+from studio.lowering.analysis.block_types import known_type
 from studio.lowering.analysis.node_graph import node_type
 from studio.nodes.catalogue import Catalogue
 from studio.nodes.types import NodeType, Port, PortType
@@ -83,7 +84,7 @@ def _sources_by_node(document: Document) -> Mapping[str, set[str]]:
 
 
 def _type(document: Document, catalogue: Catalogue, name: str) -> NodeType:
-    found = catalogue.get(document.nodes[name].type)
+    found = known_type(document, catalogue, document.nodes[name])
     return found if found is not None else node_type(document, catalogue, name)
 
 

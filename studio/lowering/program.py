@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from types import TracebackType
 from typing import Any
 
-from engine import fit
+from engine import fit, nn
 from engine.errors import EngineError
 from studio.lowering.codegen.program_source import write_program
 from studio.lowering.codegen.program_verification import verify_source
@@ -77,7 +77,7 @@ class Program:
         return translate_error(error, self.node_at)
 
     def node_at(self, filename: str, line: int) -> str | None:
-        """The node of a line that `engine.inspect` or a traceback reports."""
+        """The node of a line that `engine.inspect` or a traceback reports; in a block, that of its first instance."""
         return self.lines.get(line) if filename == self.filename else None
 
     def node_of(self, error: BaseException) -> str | None:
@@ -87,8 +87,15 @@ class Program:
         """
         found = self.node_at(*error.location) if isinstance(error, EngineError) and error.location is not None else None
         trace: TracebackType | None = error.__traceback__
+        model: nn.Module | None = None
         while trace is not None:
-            found = self.node_at(trace.tb_frame.f_code.co_filename, trace.tb_lineno) or found
+            node = self.node_at(trace.tb_frame.f_code.co_filename, trace.tb_lineno)
+            module = trace.tb_frame.f_locals.get("self")
+            if node is not None and isinstance(module, nn.Module):
+                model = model or module
+                instance = next((name for name, each in model.named_modules() if each is module), "")
+                node = f"{instance}.{node.rpartition('.')[2]}" if instance else node
+            found = node or found
             trace = trace.tb_next
         return self.reading.responsible_node(error) or found if found in (None, self.reading.loader) else found
 

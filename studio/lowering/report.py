@@ -17,6 +17,7 @@ class Report:
 
     problems: tuple[Problem, ...] = ()
     nodes: Mapping[str, NodeInfo] = field(default_factory=dict[str, NodeInfo])
+    """By path: of nodes, of instances (the sum of their nodes), and of the nodes inside them ("encoder.fc")."""
     wires: Mapping[Wire, str] = field(default_factory=dict[Wire, str])
     """The label of each wire: "N×64 float32"."""
     trainable: Mapping[str, tuple[str, ...]] = field(default_factory=dict[str, "tuple[str, ...]"])
@@ -38,7 +39,7 @@ class Report:
     @property
     def document(self) -> Document:
         """The checked document. Raises ValueError if the report was not created by `check`."""
-        return self.checked.document
+        return self.checked.expansion.document
 
     @property
     def errors(self) -> tuple[Problem, ...]:
@@ -50,8 +51,8 @@ class Report:
 
     @property
     def parameters(self) -> int:
-        return sum(info.parameters for info in self.nodes.values())
+        return sum(info.parameters for name, info in self.nodes.items() if "." not in name)
 
     @property
     def macs(self) -> int:
-        return sum(info.macs for info in self.nodes.values())
+        return sum(info.macs for name, info in self.nodes.items() if "." not in name)

@@ -37,6 +37,10 @@ class Role(StrEnum):
     METRIC = "metric"
     OPTIMIZER = "optimizer"
     SCHEDULER = "scheduler"
+    BLOCK = "block"
+    """An instance of a block."""
+    PORT = "port"
+    """A port inside the definition of a block."""
     UNKNOWN = "unknown"
 
 
@@ -91,6 +95,7 @@ TITLES = {
     "layer": "Layers",
     "activation": "Activations",
     "operation": "Operations",
+    "block": "Blocks",
     "loss": "Losses",
     "metric": "Metrics",
     "optimizer": "Optimizers",

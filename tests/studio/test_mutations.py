@@ -57,11 +57,12 @@ SECONDS = 20.0
 """That no case may take, on a busy machine."""
 
 PROJECT = b"""{
-  "gradwire": 2,
+  "gradwire": 3,
   "training": {"epochs": 1, "device": "cpu", "compile": false, "checkpoint_steps": 1},
   "nodes": {
     "moons": {"type": "data.Moons", "params": {"samples": 20}, "at": [0, 1]},
     "loader": {"type": "data.Batches", "params": {"batch_size": 8}},
+    "hidden": {"type": "block.dense", "params": {"repeat": 2, "width": {"each": [3, 4]}}},
     "scores": {"type": "nn.Linear", "params": {"out_features": 2}},
     "loss": {"type": "nn.CrossEntropyLoss"},
     "accuracy": {"type": "metrics.Accuracy"},
@@ -70,14 +71,27 @@ PROJECT = b"""{
   },
   "wires": [
     "adam.optimizer -> decay.optimizer",
-    "loader.input -> scores.input",
+    "hidden.output -> scores.input",
+    "loader.input -> hidden.input",
     "loader.target -> accuracy.target",
     "loader.target -> loss.target",
     "loss.loss -> adam.loss",
     "moons.samples -> loader.samples",
     "scores.output -> accuracy.input",
     "scores.output -> loss.input"
-  ]
+  ],
+  "blocks": {
+    "dense": {
+      "params": {"width": ["linear.out_features"]},
+      "nodes": {
+        "input": {"type": "port.Input"},
+        "linear": {"type": "nn.Linear", "params": {"out_features": 8}},
+        "relu": {"type": "nn.ReLU"},
+        "output": {"type": "port.Output"}
+      },
+      "wires": ["input.output -> linear.input", "linear.output -> relu.input", "relu.output -> output.input"]
+    }
+  }
 }
 """
 

@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from engine.shape import Spec
-from studio.document.model import Document, Endpoint, Node
+from studio.document.block_expansion import Expansion
+from studio.document.model import Endpoint, Node
 from studio.lowering.analysis.input_scale import InputScale
 from studio.lowering.analysis.node_arguments import NodeArguments, resolve_arguments, resolve_paths
 from studio.lowering.analysis.node_evaluation import (
@@ -20,6 +21,7 @@ from studio.lowering.analysis.node_evaluation import (
 from studio.lowering.analysis.node_facts import NodeFacts, NodeInfo
 from studio.lowering.analysis.node_graph import NodeGraph, bypass_input
 from studio.lowering.analysis.node_summary import summary
+from studio.lowering.analysis.scope_graphs import ScopeGraph
 from studio.lowering.analysis.training_length import data_steps, training_length
 from studio.lowering.schedules.schedule_context import ScheduleContext, TrainingLength
 from studio.nodes.schedule_nodes import is_per_step
@@ -30,7 +32,7 @@ CHECKED_WITHOUT_INPUTS = frozenset({Role.SOURCE, Role.OPTIMIZER})
 
 
 class Dataflow:
-    """The facts of all nodes of a document. Facts of `previous` are reused for nodes that did not change.
+    """The facts of all nodes of a flat graph. Facts of `previous` are reused for nodes that did not change.
 
     Args:
         base: folder that relative paths in parameters start from
@@ -39,14 +41,19 @@ class Dataflow:
 
     def __init__(
         self,
-        document: Document,
+        expansion: Expansion,
         graph: NodeGraph,
+        scopes: tuple[ScopeGraph, ...],
         evaluator: NodeEvaluator,
         base: Path | None,
         previous: Dataflow | None = None,
     ) -> None:
-        self.document = document
+        self.expansion = expansion
+        self.document = document = expansion.flat
+        """The document with its flat graph."""
         self.graph = graph
+        self.scope_graphs = scopes
+        """The canvas and the definitions in use, with their instances as nodes."""
         self.facts: dict[str, NodeFacts] = {}
         """In topological order; nodes in or after a cycle are absent."""
         self.base = base

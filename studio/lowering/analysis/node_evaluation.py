@@ -286,7 +286,7 @@ def _prepare(node_type: NodeType, arguments: Mapping[str, Any], files: list[Path
             return lambda inputs: _advance_schedule(node_type, arguments, inputs)
         case Role.LOSS_SUM:
             return lambda inputs: NodeOutcome({port.name: next(iter(inputs.values())) for port in node_type.outputs})
-        case Role.UNKNOWN:
+        case Role.BLOCK | Role.PORT | Role.UNKNOWN:
             pass
     return lambda _: NO_OUTCOME
 

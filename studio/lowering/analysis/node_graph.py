@@ -7,19 +7,27 @@ from collections import defaultdict
 from collections.abc import Mapping
 from functools import cached_property
 
+from studio.document import blocks
+from studio.document.block_expansion import Expansion
 from studio.document.graph_walk import walk
 from studio.document.model import Document, Endpoint, Wire
+from studio.lowering.analysis.block_types import BlockTypes
 from studio.nodes.catalogue import Catalogue, placeholder
 from studio.nodes.types import NodeType, Port, PortType, Role
 
 
 class NodeGraph:
-    """The graph of a document. Valid while wires, node names, types and muted flags are unchanged; see `fits`."""
+    """The graph of a document. Valid while wires, node names, types and muted flags are unchanged; see `fits`.
 
-    def __init__(self, document: Document, catalogue: Catalogue) -> None:
+    Args:
+        expansion: for a flat graph, what it was made from
+    """
+
+    def __init__(self, document: Document, catalogue: Catalogue, expansion: Expansion | None = None) -> None:
         self.document = document
+        self._expansion = expansion
         self.catalogue = catalogue
-        self.types: dict[str, NodeType] = _types(document, catalogue)
+        self.types: dict[str, NodeType] = _types(document, BlockTypes(document.blocks, catalogue))
         self.muted = frozenset(name for name, node in document.nodes.items() if node.muted)
         self.stray: list[Wire] = []
         """Invalid wires: a missing end, different port types, or a second wire at an input."""
@@ -39,6 +47,8 @@ class NodeGraph:
     def fits(self, document: Document, catalogue: Catalogue) -> bool:
         """Whether another document has the same graph, for example after a parameter was set."""
         if catalogue is not self.catalogue or document.wires is not self.document.wires:
+            return False
+        if document.blocks is not self.document.blocks and any(map(blocks.name_of, document.nodes.values())):
             return False
         nodes, other_nodes = self.document.nodes, document.nodes
         if len(nodes) != len(other_nodes):
@@ -105,7 +115,15 @@ class NodeGraph:
         """Nodes that a run uses: those that connected optimizers and metrics depend on, otherwise all connected nodes.
 
         Includes nodes of unknown type that read from a used node, because they may be metrics or schedules.
+        All instances of a block are one class, so what one of them needs is needed in all that the run uses.
         """
+        used = self._used()
+        while self._expansion is not None and (more := self._expansion.same_nodes(used) - used - self.muted):
+            used = self.upstream([*used, *more])
+        return used
+
+    def _used(self) -> set[str]:
+        """The nodes that connected optimizers and metrics depend on."""
         if self.optimized:
             metrics = [name for name in self.with_role(Role.METRIC) if self.sources(name)]
             schedules = [name for name in self.with_role(Role.SCHEDULER) if self.driven_by(name) in self.optimized]
@@ -204,31 +222,32 @@ def port_of(types: Mapping[str, NodeType], end: Endpoint, side: str) -> Port | N
 
 def node_type(document: Document, catalogue: Catalogue, name: str) -> NodeType:
     """The type of one node; for an unknown type a placeholder with the ports that the wires mention."""
-    found_type = catalogue.get(document.nodes[name].type)
-    return found_type if found_type is not None else _placeholders(document, catalogue, {name})[name]
+    types = BlockTypes(document.blocks, catalogue)
+    found_type = types.type_of(document.nodes[name])
+    return found_type if found_type is not None else _placeholders(document, types, {name})[name]
 
 
-def _types(document: Document, catalogue: Catalogue) -> dict[str, NodeType]:
-    types = {name: catalogue.get(node.type) for name, node in document.nodes.items()}
-    unknown = {name for name, found in types.items() if found is None}
-    placeholders = _placeholders(document, catalogue, unknown) if unknown else {}
-    return {name: placeholders[name] if found is None else found for name, found in types.items()}
+def _types(document: Document, types: BlockTypes) -> dict[str, NodeType]:
+    found_type = {name: types.type_of(node) for name, node in document.nodes.items()}
+    unfound_type = {name for name, found in found_type.items() if found is None}
+    placeholders = _placeholders(document, types, unfound_type) if unfound_type else {}
+    return {name: placeholders[name] if found is None else found for name, found in found_type.items()}
 
 
-def _placeholders(document: Document, catalogue: Catalogue, unknown: set[str]) -> dict[str, NodeType]:
+def _placeholders(document: Document, types: BlockTypes, unknown: set[str]) -> dict[str, NodeType]:
     inputs: dict[str, dict[str, PortType]] = {name: {} for name in unknown}
     outputs: dict[str, dict[str, PortType]] = {name: {} for name in unknown}
     for wire in document.wires:
         if wire.target.node in unknown:
-            inputs[wire.target.node][wire.target.port] = _other_type(document, catalogue, wire.source, "output")
+            inputs[wire.target.node][wire.target.port] = _other_type(document, types, wire.source, "output")
         if wire.source.node in unknown:
-            outputs[wire.source.node][wire.source.port] = _other_type(document, catalogue, wire.target, "input")
+            outputs[wire.source.node][wire.source.port] = _other_type(document, types, wire.target, "input")
     return {name: placeholder(document.nodes[name].type, inputs[name], outputs[name]) for name in unknown}
 
 
-def _other_type(document: Document, catalogue: Catalogue, end: Endpoint, side: str) -> PortType:
+def _other_type(document: Document, types: BlockTypes, end: Endpoint, side: str) -> PortType:
     """The port type of a wire, from the end whose node type is known."""
     node = document.nodes.get(end.node)
-    found_type = None if node is None else catalogue.get(node.type)
+    found_type = None if node is None else types.type_of(node)
     port = None if found_type is None else port_of({end.node: found_type}, end, side)
     return PortType.TENSOR if port is None else port.type

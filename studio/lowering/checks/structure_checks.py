@@ -6,7 +6,7 @@ import difflib
 from collections.abc import Iterator
 
 from engine import fit, nn
-from studio.document import node_names
+from studio.document import blocks, node_names
 from studio.document.graph_walk import walk
 from studio.document.model import Document, Endpoint, Wire
 from studio.lowering.analysis.node_graph import NodeGraph, port_of
@@ -34,12 +34,17 @@ MAX_CANDIDATES = 8
 """Maximum number of unused outputs for which a source is suggested."""
 
 
-def structure_problems(graph: NodeGraph) -> Iterator[Problem]:
+def scope_problems(graph: NodeGraph) -> Iterator[Problem]:
+    """Problems of the canvas or of one definition."""
     yield from _names(graph)
     yield from _unknown_types(graph)
     yield from _stray_wires(graph)
     if graph.cyclic:
         yield _cycle(graph)
+
+
+def wiring_problems(graph: NodeGraph) -> Iterator[Problem]:
+    """Inputs without a wire and nodes that are not used, in the flat graph."""
     for name in graph.types:
         if name not in graph.muted:
             yield from _missing_wires(graph, name)
@@ -61,6 +66,9 @@ def _names(graph: NodeGraph) -> Iterator[Problem]:
 def _unknown_types(graph: NodeGraph) -> Iterator[Problem]:
     for name, node_type in graph.types.items():
         if node_type.category == "unknown":
+            if (used := blocks.name_of(graph.document.nodes[name])) is not None:
+                yield _unknown_block(graph, name, used)
+                continue
             keys = {each.key.lower(): each.key for each in graph.catalogue}
             matches = [
                 keys[key] for key in difflib.get_close_matches(node_type.key[:100].lower(), keys, n=1, cutoff=0.8)
@@ -81,6 +89,14 @@ def _unknown_types(graph: NodeGraph) -> Iterator[Problem]:
             yield Problem("error", "unknown-type", message, node=name, fix=fix)
 
 
+def _unknown_block(graph: NodeGraph, name: str, used: str) -> Problem:
+    near = difflib.get_close_matches(used, graph.document.blocks, n=1)
+    remedy = f"Did you mean {near[0]}?" if near else "Remove the node, or add the block to the project."
+    fix = quick_fixes.retype(name, blocks.type_of(near[0])) if near else None
+    message = f"{name} uses the block {used[:100]}, which the project does not define. {remedy}"
+    return Problem("error", "unknown-block", message, node=name, fix=fix)
+
+
 def _stray_wires(graph: NodeGraph) -> Iterator[Problem]:
     for wire in graph.stray:
         end = wire.target if wire.target.node in graph.types else wire.source
@@ -90,7 +106,7 @@ def _stray_wires(graph: NodeGraph) -> Iterator[Problem]:
 
 
 def _stray_reason(graph: NodeGraph, wire: Wire) -> str:
-    unconnected = Document(nodes=graph.document.nodes)
+    unconnected = Document(nodes=graph.document.nodes, blocks=graph.document.blocks)
     return (
         refusal(unconnected, graph.catalogue, wire)
         or f"{wire.target} already gets {graph.input_sources[wire.target.node][wire.target.port]}."

@@ -7,12 +7,15 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from engine.system.syntax import parse_source
+from studio.document import blocks
 from studio.lowering.analysis.dataflow import Dataflow
 from studio.lowering.codegen import syntax_trees
-from studio.lowering.codegen.model_source import model_class
-from studio.lowering.codegen.safe_identifiers import SUBPACKAGES, class_name
+from studio.lowering.codegen.frozen_layers import FrozenLayers
+from studio.lowering.codegen.model_source import block_class, model_class
+from studio.lowering.codegen.safe_identifiers import SUBPACKAGES, Locals, class_name
 from studio.lowering.codegen.source_writer import SourceWriter
 from studio.lowering.codegen.task_source import task_class
+from studio.nodes.types import Role
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,13 +35,29 @@ def write_program(flow: Dataflow, title: str | None = None) -> ProgramSource:
     Args:
         title: project name, from which the class names are derived
     """
-    writer = SourceWriter(flow)
+    writer, frozen = SourceWriter(flow, flow.scope_graphs[0]), FrozenLayers(flow)
     model = class_name(title)
     task = f"{model}Training"
-    classes = [model_class(writer, model), task_class(writer, task, model)]
+    titles = Locals([model, task])
+    classes = [
+        block_class(inner, titles.new(class_name(block)), frozen) for block, inner in _block_writers(writer).items()
+    ]
+    classes += [model_class(writer, model, frozen), task_class(writer, task, model)]
     imports = _imports(writer.modules)
     text = syntax_trees.source_text(imports, classes)
     return ProgramSource(text, _line_table(writer, [*imports, *classes], text), model, task)
+
+
+def _block_writers(writer: SourceWriter) -> dict[str, SourceWriter]:
+    """A writer for each block that a class uses, those of inner blocks first."""
+    writers: dict[str, SourceWriter] = {}
+    definitions = {each.block: each for each in writer.flow.scope_graphs}
+    for name in writer.with_role(Role.BLOCK):
+        block = blocks.name_of(writer.graph.document.nodes[name])
+        if block is not None and block not in writers:
+            inner = SourceWriter(writer.flow, definitions[block], writer)
+            writers = {**writers, **_block_writers(inner), block: inner}
+    return writers
 
 
 def _imports(used: set[str]) -> list[ast.stmt]:
@@ -66,5 +85,5 @@ def _statements(body: Iterable[ast.stmt]) -> Iterator[ast.stmt]:
     """All statements of classes and methods, in the order of their lines."""
     for statement in body:
         yield statement
-        if isinstance(statement, (ast.ClassDef, ast.FunctionDef)):
+        if isinstance(statement, (ast.ClassDef, ast.FunctionDef, ast.For)):
             yield from _statements(statement.body)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import ast
 import functools
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any, NoReturn
 
 from engine.system.syntax import parse_source
@@ -20,14 +20,21 @@ NODE_TYPES: tuple[type[ast.AST], ...] = (
     *(ast.Module, ast.Import, ast.ImportFrom, ast.alias, ast.ClassDef, ast.FunctionDef, ast.arguments, ast.arg),
     *(ast.Assign, ast.Expr, ast.Return, ast.Call, ast.keyword, ast.Name, ast.Attribute, ast.Constant, ast.List),
     *(ast.Tuple, ast.Dict, ast.Starred, ast.BinOp, ast.Add, ast.Mult, ast.UnaryOp, ast.USub, ast.Load, ast.Store),
+    *(ast.ListComp, ast.comprehension, ast.For, ast.Subscript),
 )
 """Allowed AST node types."""
 
-BASES = (("nn", "Module"), ("fit", "Task"))
-"""Base classes of the model class and the task class."""
+MODULE, TASK = ("nn", "Module"), ("fit", "Task")
+"""Base classes: of the classes of blocks and the model, and of the task class, which is the last."""
 
-JOINING = frozenset({("lr_scheduler", "SequentialLR"), ("checkpoint", "checkpoint")})
+COPIES = ("nn", "ModuleList")
+"""What holds the copies of a repeated instance."""
+
+JOINING = frozenset({("lr_scheduler", "SequentialLR"), ("checkpoint", "checkpoint"), COPIES})
 """Functions that programs may call besides those of the nodes."""
+
+LOOPS = frozenset({"range", "zip"})
+"""Functions over whose result a comprehension may loop."""
 
 INHERITED = frozenset({"measure"})
 """Task methods that programs may call."""
@@ -44,14 +51,19 @@ def verify_source(text: str) -> ast.Module:
         raise UnsafeSyntaxError(f"text that is not valid Python ({error})", getattr(error, "lineno", None)) from None
     _verify_nodes(tree)
     classes = [statement for statement in tree.body if isinstance(statement, ast.ClassDef)]
-    if len(classes) != len(BASES) or tree.body[-len(BASES) :] != classes:
-        _reject(tree.body[0] if tree.body else tree, "statements other than imports and two classes")
-    imported = {name for statement in tree.body[: -len(BASES)] for name in _imported(statement)}
-    model, task = classes
-    layers = _attributes(model)
-    _Class(model, BASES[0], imported, layers, frozenset()).verify()
+    if len(classes) < 2 or tree.body[-len(classes) :] != classes:
+        _reject(tree.body[0] if tree.body else tree, "statements other than imports and classes")
+    imported = {name for statement in tree.body[: -len(classes)] for name in _imported(statement)}
+    *modules, task = classes
+    members: frozenset[str] = frozenset()
+    for index, module in enumerate(modules):
+        before = [each.name for each in modules[:index]]
+        if module.name in before:
+            _reject(module, f"a second class {module.name}")
+        members |= _attributes(module)
+        _Class(module, MODULE, imported, _attributes(module), members, before).verify()
     task_attributes = _attributes(task) | INHERITED
-    _Class(task, BASES[1], imported, task_attributes, layers, model.name).verify()
+    _Class(task, TASK, imported, task_attributes, members, [modules[-1].name]).verify()
     return tree
 
 
@@ -111,18 +123,20 @@ class _Class:
         base: tuple[str, str],
         imported: set[str],
         attributes: frozenset[str],
-        layers: frozenset[str],
-        model: str | None = None,
+        members: frozenset[str],
+        classes: Sequence[str],
     ) -> None:
         self._definition, self._base, self._imported = definition, base, imported
         self._attributes = attributes
         """Attributes of `self`."""
-        self._layers = layers
-        """Attributes of the model."""
-        self._model = model
-        """Name of the model class."""
+        self._members = members
+        """Attributes of the modules before, and of this one."""
+        self._classes = frozenset(classes)
+        """Classes that may be made here."""
         self._locals: set[str] = set()
         """Local names of the current method."""
+        self._copies: set[str] = set()
+        """Variables of its loops over the copies of an instance."""
 
     def verify(self) -> None:
         found = self._definition
@@ -157,7 +171,8 @@ class _Class:
             _reject(method, "a method that is not plain")
         used = [node for node in ast.walk(method) if isinstance(node, ast.Name)]
         self._locals = {*names[1:], *(node.id for node in used if isinstance(node.ctx, ast.Store))}
-        shadowed = self._locals & {*self._imported, "self", "super", self._model, self._definition.name}
+        self._copies = set()
+        shadowed = self._locals & {*self._imported, *self._classes, *LOOPS, "self", "super", self._definition.name}
         if shadowed:
             _reject(method, f"a local name {min(map(str, shadowed))}, which is already defined")
         for statement in method.body:
@@ -172,6 +187,11 @@ class _Class:
                 self._value(call)
             case ast.Return(value=ast.expr() as value):
                 self._value(value)
+            case ast.For(target=ast.Name(id=name), iter=ast.Attribute() as sequence, body=body, orelse=[]):
+                self._value(sequence)
+                self._copies.add(name)
+                for inner in body:
+                    self._statement(inner)
             case _:
                 _reject(statement, "a statement that no method has")
 
@@ -198,6 +218,9 @@ class _Class:
                 self._values([*(key for key in keys if key is not None), *values])
             case ast.BinOp(left=left, right=right):
                 self._values([left, right])
+            case ast.Call(func=function, args=[ast.ListComp() as copies], keywords=[]) if _path(function) == COPIES:
+                self._function(function, value)
+                self._comprehension(copies)
             case ast.Call(func=function, args=positional, keywords=named):
                 self._function(function, value)
                 if any(each.arg is None for each in named):
@@ -210,6 +233,27 @@ class _Class:
             case _:
                 _reject(value, f"{ast.unparse(value)[:100]!r}, which it does not define")
 
+    def _comprehension(self, copies: ast.ListComp) -> None:
+        """`[Block(width=width) for width in …]`."""
+        match copies:
+            case ast.ListComp(
+                elt=ast.Call(func=ast.Name(id=name)) as made,
+                generators=[ast.comprehension(target=ast.Name() | ast.Tuple() as target, ifs=[], is_async=0) as loop],
+            ) if name in self._classes:
+                self._target(target)
+                self._sequence(loop.iter)
+                self._value(made)
+            case _:
+                _reject(copies, f"{ast.unparse(copies)[:100]!r}, which makes no copies of a block")
+
+    def _sequence(self, value: ast.expr) -> None:
+        """What a comprehension loops over: `range(n)`, `zip(a, b)` or a value."""
+        match value:
+            case ast.Call(func=ast.Name(id=name), args=values, keywords=[]) if name in LOOPS:
+                self._values(values)
+            case _:
+                self._value(value)
+
     def _values(self, values: Iterable[ast.expr]) -> None:
         for each in values:
             self._value(each)
@@ -217,15 +261,13 @@ class _Class:
     def _function(self, function: ast.expr, call: ast.expr) -> None:
         match _path(function):
             case (name,):
-                allowed = name == self._model
+                allowed = name in self._classes or name in self._copies
             case ("self", name):
                 allowed = name in self._attributes
-            case ("self", "model", "parameters"):
-                allowed = bool(self._layers)
-            case ("self", "model", layer, "parameters"):
-                allowed = layer in self._layers
-            case ("self", layer, "requires_grad_"):
-                allowed = layer in self._attributes
+            case ("self", "model", *layers, "parameters"):
+                allowed = self._members.issuperset(layers)
+            case ("self", layer, *layers, "requires_grad_"):
+                allowed = layer in self._attributes and self._members.issuperset(layers)
             case (module, name) if module in self._imported:
                 allowed = (module, name) in allowed_functions()
             case (name, "map"):
@@ -248,12 +290,14 @@ def _is_base_init(call: ast.expr) -> bool:
 
 
 def _path(value: ast.expr) -> tuple[str, ...]:
-    """("a", "b", "c") for `a.b.c`; empty for other expressions."""
+    """("a", "b", "c") for `a.b.c` and for `a.b[0].c`; empty for other expressions."""
     match value:
         case ast.Name(id=name):
             return (name,)
         case ast.Attribute(value=owner, attr=name) if before := _path(owner):
             return (*before, name)
+        case ast.Subscript(value=ast.Attribute() as owner, slice=ast.Constant(value=int())):
+            return _path(owner)
         case _:
             return ()
 

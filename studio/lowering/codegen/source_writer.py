@@ -3,51 +3,99 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, TypeVar
 
-from studio.document.model import Endpoint
+from studio.document import blocks
+from studio.document.block_edits import promoted_as
+from studio.document.block_expansion import Scope
+from studio.document.model import Endpoint, ParamRef
 from studio.lowering.analysis.data_nodes import split_transform_arguments
 from studio.lowering.analysis.dataflow import Dataflow
 from studio.lowering.analysis.node_arguments import resolve_paths
 from studio.lowering.analysis.node_evaluation import SampleSpec, schedule_arguments
 from studio.lowering.analysis.node_facts import NodeFacts
+from studio.lowering.analysis.scope_graphs import ScopeGraph
 from studio.lowering.codegen import syntax_trees
-from studio.lowering.codegen.safe_identifiers import UnsafeSyntaxError, path_of
+from studio.lowering.codegen.safe_identifiers import Locals, UnsafeSyntaxError, path_of
 from studio.nodes.types import Role
 
 Statement = TypeVar("Statement", bound=ast.stmt)
 
-MODEL_ROLES = frozenset({Role.LAYER, Role.OPERATION})
+MODEL_ROLES = frozenset({Role.LAYER, Role.OPERATION, Role.BLOCK})
+
+
+@dataclass(frozen=True, slots=True)
+class BlockClass:
+    """The generated class of a block."""
+
+    title: str
+    arguments: Mapping[str, Mapping[Scope, Any]]
+    """Arguments of the constructor, whose values differ between instances, with the value in each scope."""
+    inputs: tuple[str, ...]
+    """Ports by which `forward` takes its tensors, and those that it returns."""
+    outputs: tuple[str, ...]
+
+    def values(self, argument: str, copies: Mapping[Scope, Sequence[Scope]]) -> dict[Scope, Any]:
+        """The value of an argument for an instance that is not repeated, by the scope that it is in."""
+        values = self.arguments[argument]
+        return {scope: values.get(listed[0], next(iter(values.values()))) for scope, listed in copies.items()}
 
 
 class SourceWriter:
-    """State of code generation for one document."""
+    """State of code generation for one class: that of the canvas or of a block."""
 
-    def __init__(self, flow: Dataflow) -> None:
+    def __init__(self, flow: Dataflow, scopes: ScopeGraph, outer: SourceWriter | None = None) -> None:
         self.flow = flow
-        self.graph = flow.graph
+        self.graph = scopes.graph
+        """The graph as it is drawn: an instance is a node of it."""
+        self.paths = {path for name in flow.graph.needed for path in path_and_outer(name)}
+        """Paths of the nodes of the run and of the instances that they are in."""
+        used = [scope for scope in scopes.scopes if scope.parent is None or scope.prefix.rstrip(".") in self.paths]
+        self.scopes = used or scopes.scopes[:1]
+        self.block = scopes.block
         self.base = flow.base
-        self.order = [name for name in flow.graph.order if name in flow.graph.needed]
-        self.modules: set[str] = set()
+        self.modules: set[str] = set() if outer is None else outer.modules
         """Modules to import."""
-        self.marks: list[tuple[ast.stmt, str]] = []
+        self.marks: list[tuple[ast.stmt, str]] = [] if outer is None else outer.marks
         """Generated statements with their nodes."""
+        self.classes: dict[str, BlockClass] = {} if outer is None else outer.classes
+        """The classes of blocks that are written, by block."""
+        self.variables: dict[str, Mapping[Scope, Any]] = {}
+        """Arguments of the constructor, for values that differ between scopes."""
+        self.order = self._needed_nodes()
+
+    def _needed_nodes(self) -> list[str]:
+        """The nodes of the run, in the order of computation."""
+        graph = self.graph
+        used = {name for name in graph.order if any(scope.prefix + name in self.paths for scope in self.scopes)}
+        for name in reversed(graph.order):  # instances without nodes, which pass their inputs on
+            sources = graph.sources(name).values() if name in used else ()
+            used |= {end.node for end in sources if graph.types[end.node].role is Role.BLOCK}
+        order = [name for name in graph.order if name in used]
+        for name in order:
+            if graph.types[name].role not in (Role.BLOCK, Role.PORT):
+                self.facts(name)  # raises if its type is not in the catalogue
+        return order
 
     def with_role(self, *roles: Role) -> list[str]:
         """The nodes of the run that have one of these roles, in the order of computation."""
-        return [name for name in self.order if self.facts(name).type.role in roles]
+        return [name for name in self.order if self.graph.types[name].role in roles]
 
-    def facts(self, name: str) -> NodeFacts:
-        """The type of a node. Raises UnsafeSyntaxError if it is not in the catalogue, because its key is untrusted."""
-        found = self.flow.facts[name]
+    def facts(self, name: str, scope: Scope | None = None) -> NodeFacts:
+        """What is known of a node that is not an instance, in one scope or the first.
+
+        Raises UnsafeSyntaxError if its type is not in the catalogue, because its key is untrusted.
+        """
+        found = self.flow.facts[(scope or self.scopes[0]).prefix + name]
         if self.graph.catalogue.get(found.type.key) is not found.type:
             raise UnsafeSyntaxError(f"{name}, whose type is not in the catalogue")
         return found
 
     def mark(self, statement: Statement, name: str) -> Statement:
-        """Record the node of a statement and return the statement."""
-        self.marks.append((statement, name))
+        """Record the node of a statement and return the statement. In a block, that of its first instance."""
+        self.marks.append((statement, self.scopes[0].prefix + name))
         return statement
 
     def module(self, name: str) -> str:
@@ -79,11 +127,61 @@ class SourceWriter:
         return syntax_trees.attribute(self.module(module), function)
 
     def _keywords(self, name: str) -> dict[str, Any]:
-        facts = self.facts(name)
-        arguments = resolve_paths(facts.type, facts.arguments.values, self.base)
-        presets = {parameter.name for parameter in facts.type.params if parameter.is_preset}
-        names = facts.arguments.explicit | facts.arguments.inferred | presets
-        return {key: value for key, value in arguments.items() if key in names}
+        """Arguments to write: a value, or a variable if it differs between the scopes."""
+        values: dict[str, dict[Scope, Any]] = {}
+        for scope in self.scopes:
+            facts = self.facts(name, scope)
+            presets = {parameter.name for parameter in facts.type.params if parameter.is_preset}
+            written = facts.arguments.explicit | facts.arguments.inferred | presets
+            arguments = resolve_paths(facts.type, facts.arguments.values, self.base)
+            for key, value in arguments.items():
+                if key in written:
+                    values.setdefault(key, {})[scope] = value
+        return {key: self.value(name, key, self._complete(name, key, by_scope)) for key, by_scope in values.items()}
+
+    def settings(self, name: str, stored: Callable[[str], ast.expr]) -> dict[str, Any]:
+        """Arguments of an operation that are set. `stored` gives the attribute that holds an argument of the class."""
+        explicit = {key for scope in self.scopes for key in self.facts(name, scope).arguments.explicit}
+        values = {key: value for key, value in self._keywords(name).items() if key in explicit}
+        return {key: stored(value.id) if isinstance(value, ast.Name) else value for key, value in values.items()}
+
+    def reads(self, port: str) -> bool:
+        """Whether an input port of the block has a value in an instance, and a needed node or an output reads it."""
+        end = Endpoint(port, blocks.GIVEN)
+        expansion = self.flow.expansion
+        readers = [reader.node for reader in self.graph.readers(end)]
+        is_read = any(name in self.order or self.graph.types[name].role is Role.PORT for name in readers)
+        return is_read and any(expansion.source(scope, end) is not None for scope in self.scopes)
+
+    def is_made(self, end: Endpoint, inputs: Collection[str]) -> bool:
+        """Whether a node of the run makes an output of the block, or one of these input ports gives it."""
+        return end.node in (inputs if self.graph.types[end.node].role is Role.PORT else self.order)
+
+    def _complete(self, name: str, key: str, values: dict[Scope, Any]) -> Mapping[Scope, Any]:
+        """With the defaults of scopes that do not set the argument."""
+        some = next(iter(values.values()))
+        known = {scope: self.facts(name, scope).arguments.values for scope in self.scopes if scope not in values}
+        return {scope: values[scope] if scope in values else known[scope].get(key, some) for scope in self.scopes}
+
+    def value(self, name: str, param: str, values: Mapping[Scope, Any]) -> Any:
+        """The value of an argument if it is the same in all scopes, otherwise a variable."""
+        texts = [repr(value) for value in values.values()]
+        if len(set(texts)) == 1:
+            return next(iter(values.values()))
+        for variable, others in self.variables.items():
+            if [repr(others[scope]) for scope in values] == texts:
+                return syntax_trees.name(variable)
+        definition = self.flow.expansion.document.blocks[self.block]
+        wanted = promoted_as(definition, ParamRef(name, param)) or param
+        if wanted in self.variables:
+            wanted = f"{name}_{param}"
+        variable = Locals([*self.variables, *self.titles()]).new(wanted)
+        self.variables[variable] = values
+        return syntax_trees.name(variable)
+
+    def titles(self) -> list[str]:
+        """Names of the classes that are written."""
+        return [each.title for each in self.classes.values()]
 
     # -- values passed between methods
 
@@ -108,12 +206,12 @@ class SourceWriter:
     def inputs(self, name: str) -> list[Endpoint]:
         """The outputs connected to a node, in the order of its ports."""
         sources = self.graph.sources(name)
-        return [sources[port.name] for port in self.facts(name).type.inputs if port.name in sources]
+        return [sources[port.name] for port in self.graph.types[name].inputs if port.name in sources]
 
     def model_outputs(self) -> list[Endpoint]:
         """The outputs of the model that losses and metrics read."""
         ends = self.read_by(Role.LOSS, Role.METRIC)
-        return [end for end in ends if self.facts(end.node).type.role in MODEL_ROLES]
+        return [end for end in ends if self.graph.types[end.node].role in MODEL_ROLES]
 
     def model_inputs(self) -> list[Endpoint]:
         """The outputs of the loader that the model reads."""
@@ -122,5 +220,12 @@ class SourceWriter:
 
     def local(self, end: Endpoint) -> str:
         """The preferred variable name of an output, before conflicts are resolved."""
-        outputs = self.facts(end.node).type.outputs
+        outputs = self.graph.types[end.node].outputs
         return end.node if len(outputs) == 1 else f"{end.node}_{end.port}"
+
+
+def path_and_outer(path: str) -> Iterator[str]:
+    """A path and those of the instances that it is in: "encoder.3.fc", "encoder.3", "encoder"."""
+    while path:
+        yield path
+        path = path.rpartition(".")[0]

@@ -49,6 +49,30 @@ def call(
     return ast.Call(function, list(positional), named)
 
 
+def submodule(owner: ast.expr, path: str) -> ast.expr:
+    """`owner.encoder[3].query` for the path "encoder.3.query"."""
+    for part in path.split("."):
+        if part.isdecimal():
+            owner = ast.Subscript(owner, ast.Constant(int(part)), ast.Load())
+        else:
+            owner = member(owner, part)
+    return owner
+
+
+def comprehension(element: ast.expr, variables: list[str], sequences: list[Any]) -> ast.ListComp:
+    """`[element for a, b in zip(first, second)]`; without variables `[element for _ in range(count)]`."""
+    values = [value if isinstance(value, ast.expr) else literal(value) for value in sequences]
+    targets: list[ast.expr] = [ast.Name(identifier(variable), ast.Store()) for variable in variables or ["_"]]
+    source = values[0] if len(variables) == 1 else call(name("zip" if variables else "range"), values)
+    target = targets[0] if len(targets) == 1 else ast.Tuple(targets, ast.Store())
+    return ast.ListComp(element, [ast.comprehension(target, source, [], 0)])
+
+
+def loop(variable: str, sequence: ast.expr, body: list[ast.stmt]) -> ast.For:
+    """`for variable in sequence:`."""
+    return ast.For(ast.Name(identifier(variable), ast.Store()), sequence, body, [], lineno=0)
+
+
 def assign(targets: list[ast.expr], value: ast.expr) -> ast.Assign:
     """`a = value`, or `a, b = value`."""
     for target in targets:

@@ -111,7 +111,9 @@ def _parameters(writer: SourceWriter, optimizer: str) -> ast.expr:
     if len(writer.with_role(Role.OPTIMIZER)) == 1 and not writer.flow.document.nodes[optimizer].trains:
         return syntax_trees.call(syntax_trees.attribute("self", "model", "parameters"))
     layers = trained_layers(writer.flow, optimizer)
-    calls = [syntax_trees.call(syntax_trees.attribute("self", "model", layer, "parameters")) for layer in layers]
+    model = syntax_trees.attribute("self", "model")
+    members = [syntax_trees.member(syntax_trees.submodule(model, layer), "parameters") for layer in layers]
+    calls = [syntax_trees.call(member) for member in members]
     return ast.List([ast.Starred(call, ast.Load()) for call in calls], ast.Load())
 
 

@@ -52,7 +52,7 @@ class Problem:
     message: str
     """Expected and actual values, and the next step."""
     node: str | None = None
-    """The node where the user acts; None for a problem of the whole project."""
+    """The node where the user acts, by its path; None for a problem of the whole project."""
     port: str | None = None
     """A port of `node`."""
     wire: Wire | None = None
@@ -63,6 +63,11 @@ class Problem:
     """Other nodes with the same problem, if several problems are merged into one."""
     affected: str | None = None
     """The node where the problem appears, if not at `node`. An error only prevents runs that use this node."""
+
+    @property
+    def node_on_canvas(self) -> str | None:
+        """The node itself, or the outermost instance of a block that it is in."""
+        return None if self.node is None else self.node.partition(".")[0]
 
     @property
     def help(self) -> str:

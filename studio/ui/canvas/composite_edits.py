@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 
 from studio.document import edits
 from studio.document.model import Document, Endpoint, Node, Wire
+from studio.lowering.analysis.block_types import known_type
 from studio.lowering.analysis.node_graph import bypass_input
 from studio.nodes.catalogue import Catalogue
 from studio.nodes.types import NodeType
@@ -38,7 +39,7 @@ def wire_to_follower(document: Document, catalogue: Catalogue, name: str, kind: 
 
     Uses the first unconnected output with a matching input.
     """
-    source_type = catalogue.get(document.nodes[name].type)
+    source_type = known_type(document, catalogue, document.nodes[name])
     if source_type is None:
         return None
     connected = {wire.source for wire in document.wires if wire.source.node == name}
@@ -51,7 +52,7 @@ def wire_to_follower(document: Document, catalogue: Catalogue, name: str, kind: 
 
 def insertion_wires(document: Document, catalogue: Catalogue, name: str, wire: Wire) -> tuple[Wire, Wire] | None:
     """The two wires that replace `wire` when a node is inserted; None if no ports match or it has wires."""
-    kind = catalogue.get(document.nodes[name].type)
+    kind = known_type(document, catalogue, document.nodes[name])
     if kind is None or any(name in (w.source.node, w.target.node) for w in document.wires):
         return None
     return insertion_wires_for_type(document, catalogue, kind, name, wire)
@@ -61,7 +62,7 @@ def insertion_wires_for_type(
     document: Document, catalogue: Catalogue, kind: NodeType, name: str, wire: Wire
 ) -> tuple[Wire, Wire] | None:
     """Like `insertion_wires`, for a node that is not in the document yet."""
-    source = catalogue.get(document.nodes[wire.source.node].type)
+    source = known_type(document, catalogue, document.nodes[wire.source.node])
     port = source.output(wire.source.port) if source else None
     if port is None:
         return None
@@ -97,7 +98,7 @@ def positions_after_insertion(
 def remove_and_reconnect(document: Document, catalogue: Catalogue, names: Iterable[str]) -> Document:
     """Remove nodes and connect their inputs to their outputs, as for muted nodes."""
     for name in names:
-        kind = catalogue.get(document.nodes[name].type)
+        kind = known_type(document, catalogue, document.nodes[name])
         new_wires: list[Wire] = []
         for wire in document.wires:
             if wire.source.node != name or kind is None:

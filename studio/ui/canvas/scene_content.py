@@ -30,8 +30,8 @@ class SceneContent:
         """Set the check report. Returns those of `names` whose summary or problems have changed."""
         by_node: defaultdict[str, list[Problem]] = defaultdict(list)
         for problem in report.problems:
-            if problem.node is not None:
-                by_node[problem.node].append(problem)
+            if problem.node_on_canvas is not None:
+                by_node[problem.node_on_canvas].append(problem)
         old_infos, old_problems = self._report.nodes, self._problems
         self._report, self._wire_errors = report, _wire_errors(report)
         self._problems = {name: tuple(found) for name, found in by_node.items()}

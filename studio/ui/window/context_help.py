@@ -7,6 +7,7 @@ from typing import NamedTuple, TypeVar
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QApplication, QWidget
 
+from studio.lowering.analysis.block_types import known_type
 from studio.reference.markdown import prose
 from studio.reference.node_pages import section
 from studio.ui.panels.problems_panel import ProblemRow
@@ -56,7 +57,11 @@ def _selected(window: CommandWindow) -> Topic | None:
     if window.project is None:
         return None
     store = window.project.store
-    types = (store.catalogue.get(node.type) for name, node in store.document.nodes.items() if name in store.selection)
+    types = (
+        known_type(store.document, store.catalogue, node)
+        for name, node in store.document.nodes.items()
+        if name in store.selection
+    )
     return next((Topic(kind.title, section(kind)) for kind in types if kind is not None), None)
 
 

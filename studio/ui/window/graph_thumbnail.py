@@ -11,6 +11,7 @@ from PySide6.QtGui import QPainter, QPainterPath, QPaintEvent, QPen
 from PySide6.QtWidgets import QSizePolicy, QWidget
 
 from studio.document.model import Document
+from studio.lowering.analysis.block_types import known_type
 from studio.nodes.catalogue import Catalogue
 from studio.ui.layered_layout import Link, Spacing, arrange
 from studio.ui.theme import icons, theme
@@ -27,11 +28,11 @@ class GraphThumbnail(QWidget):
         super().__init__()
         self._document = document
         self._categories = {
-            name: kind.category if (kind := catalogue.get(node.type)) else "unknown"
+            name: kind.category if (kind := known_type(document, catalogue, node)) else "unknown"
             for name, node in document.nodes.items()
         }
         self._icons = {
-            name: kind.icon if (kind := catalogue.get(node.type)) else "unknown"
+            name: kind.icon if (kind := known_type(document, catalogue, node)) else "unknown"
             for name, node in document.nodes.items()
         }
         links = [Link(wire.source.node, wire.target.node) for wire in document.wires]

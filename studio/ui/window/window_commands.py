@@ -7,6 +7,7 @@ from functools import partial
 from importlib import metadata
 
 from studio.document import edits
+from studio.lowering.analysis.block_types import known_type
 from studio.ui import dialogs
 from studio.ui.command_registry import Command
 from studio.ui.project.project import Project
@@ -34,7 +35,7 @@ def palette_choices(window: CommandWindow) -> Iterator[PaletteEntry]:
     if window.project is not None and window.canvas is not None:
         store = window.project.store
         for name, node in store.document.nodes.items():
-            kind = store.catalogue.get(node.type)
+            kind = known_type(store.document, store.catalogue, node)
             icon = kind.icon if kind else "unknown"
             yield PaletteEntry(name, partial(window.canvas.reveal, name), kind.title if kind else node.type, "", icon)
 

@@ -7,12 +7,14 @@ from dataclasses import dataclass
 
 from hypothesis import strategies as st
 
-from studio.document import edits, node_clipboard
+from studio.document import block_edits, blocks, edits, node_clipboard
+from studio.document.block_grouping import group, unpack
 from studio.document.document_errors import EditError
-from studio.document.model import Document, Endpoint, Json, Node, TrainingSettings, Wire
+from studio.document.model import Block, Document, Endpoint, Json, Node, ParamRef, TrainingSettings, Wire
 from studio.document.node_names import problem as name_problem
 
 TYPES = ("nn.Linear", "nn.ReLU", "data.Digits", "optim.Adam", "gone.Layer2077", "ünknown type")
+BLOCKS = ("inner", "outer", "same")
 PORTS = ("input", "target", "output", "loss", "größe")
 
 # Few short names, so that random edits meet nodes that exist.
@@ -44,6 +46,13 @@ nodes = st.builds(
     collapsed=st.booleans(),
     note=st.one_of(st.just(""), texts),
 )
+instances = st.builds(
+    Node,
+    type=st.sampled_from(BLOCKS).map(blocks.type_of),
+    params=st.dictionaries(st.sampled_from(["p0", "p1", blocks.REPEAT]), st.integers(1, 3), max_size=2),
+    at=places,
+    muted=st.booleans(),
+)
 trainings = st.builds(
     TrainingSettings,
     epochs=st.integers(1, 2**31 - 1),
@@ -54,16 +63,34 @@ trainings = st.builds(
 
 
 @st.composite
-def documents(draw: st.DrawFn, max_nodes: int = 6) -> Document:
-    """Any document that a file can hold: cycles, unknown types and unicode included."""
-    members = draw(st.dictionaries(node_names, nodes, max_size=max_nodes))
+def graphs(draw: st.DrawFn, kinds: st.SearchStrategy[Node], max_nodes: int) -> tuple[dict[str, Node], tuple[Wire, ...]]:
+    """Nodes and wires between any of their ports: cycles, unknown types and unicode included."""
+    members = draw(st.dictionaries(node_names, kinds, max_size=max_nodes))
     wires: dict[Endpoint, Wire] = {}
     if members:
         ends = st.builds(Endpoint, node=st.sampled_from(list(members)), port=st.sampled_from(PORTS))
         for wire in draw(st.lists(st.builds(Wire, source=ends, target=ends), max_size=2 * max_nodes)):
             wires[wire.target] = wire
+    return members, tuple(sorted(wires.values()))
+
+
+@st.composite
+def definitions(draw: st.DrawFn) -> Block:
+    """A block with some ports and promoted parameters; it may contain itself."""
+    inner = st.one_of(nodes, st.builds(Node, type=st.sampled_from([blocks.INPUT, blocks.OUTPUT])), instances)
+    members, wires = draw(graphs(inner, 5))
+    refs = [ParamRef(name, param) for name in members for param in ("bias", "out_features")]
+    promoted = draw(st.lists(st.sampled_from(refs), unique=True, max_size=3)) if refs else []
+    return Block(members, wires, {f"p{index}": (ref,) for index, ref in enumerate(promoted)}, draw(texts))
+
+
+@st.composite
+def documents(draw: st.DrawFn, max_nodes: int = 6) -> Document:
+    """Any document that a file can hold."""
+    members, wires = draw(graphs(st.one_of(nodes, nodes, instances), max_nodes))
     training = draw(st.one_of(st.just(TrainingSettings()), trainings))
-    return Document(members, tuple(sorted(wires.values())), training, draw(st.one_of(st.just(""), texts)))
+    defined = draw(st.one_of(st.just({}), st.dictionaries(st.sampled_from(BLOCKS), definitions(), max_size=3)))
+    return Document(members, wires, training, draw(st.one_of(st.just(""), texts)), defined)
 
 
 @dataclass(frozen=True)
@@ -120,7 +147,15 @@ def _duplicate(document: Document, indices: list[int], place: tuple[float, float
     ]
 
 
+def _inner_edit(view: Document, kind: str, index: int, name: str) -> Document:
+    node = _at(view, index)
+    if kind == "rename":
+        return edits.rename(view, node, name)
+    return edits.remove(view, [node]) if kind == "remove" else _duplicate(view, [index], (0.0, 0.0), True)
+
+
 _index = st.integers(0, 50)
+_block = st.sampled_from(BLOCKS)
 _indices = st.lists(_index, max_size=4)
 _port = st.sampled_from(PORTS)
 _flag = st.one_of(st.none(), st.booleans())
@@ -137,6 +172,38 @@ _KINDS: dict[str, tuple[Callable[..., Document], tuple[st.SearchStrategy[object]
         lambda d, index, param, value: edits.set_param(d, _at(d, index), param, value),
         (_index, param_names, json_values),
     ),
+    "group": (
+        lambda d, indices: group(d, _some(d, indices), block_edits.free_block_name(d, "same"))[0],
+        (st.lists(_index, min_size=1, max_size=4),),
+    ),
+    "group in a block": (
+        lambda d, block, indices: group(
+            d, _some(block_edits.view(d, block), indices), block_edits.free_block_name(d, "same"), inside=block
+        )[0],
+        (_block, st.lists(_index, min_size=1, max_size=3)),
+    ),
+    "unpack in a block": (
+        lambda d, block, index: unpack(d, _at(block_edits.view(d, block), index), inside=block)[0],
+        (_block, _index),
+    ),
+    "unpack": (lambda d, index: unpack(d, _at(d, index))[0], (_index,)),
+    "make unique": (lambda d, index: block_edits.make_unique(d, _at(d, index)), (_index,)),
+    "rename a block": (block_edits.rename_block, (_block, st.sampled_from([*BLOCKS, "other"]))),
+    "remove a block": (block_edits.remove_block, (_block,)),
+    "edit a block": (
+        lambda d, block, kind, first, second: block_edits.edit_block(
+            d, block, lambda view: _inner_edit(view, kind, first, second)
+        ),
+        (_block, st.sampled_from(["rename", "remove", "copy"]), _index, node_names),
+    ),
+    "promote": (
+        lambda d, block, index, param: block_edits.promote(
+            d, block, ParamRef(_at(block_edits.view(d, block), index), param)
+        ),
+        (_block, _index, st.sampled_from(["bias", "out_features"])),
+    ),
+    "demote": (block_edits.demote, (_block, st.sampled_from(["p0", "p1"]))),
+    "rename a promoted parameter": (block_edits.rename_param, (_block, st.sampled_from(["p0", "p1"]), node_names)),
     "clear parameter": (lambda d, index, param: edits.clear_param(d, _at(d, index), param), (_index, param_names)),
     "set flags": (
         lambda d, indices, muted, frozen, collapsed: edits.set_flag(

@@ -5,8 +5,9 @@ import json
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
-from studio.document import edits, node_clipboard
+from studio.document import blocks, edits, node_clipboard
 from studio.document.document_errors import EditError
 from studio.document.model import Document, Endpoint, Node, Wire
 from studio.document.project_format import dumps, loads
@@ -129,9 +130,14 @@ def test_pasting_adds_copies_and_leaves_the_rest(
     chosen = data.draw(st.sets(st.sampled_from(list(source.nodes)), min_size=1))
     new, names = node_clipboard.paste(target, node_clipboard.copy(source, chosen), (0, 0), with_inputs)
     assert len(names) == len(chosen)
-    assert edits.remove(new, names) == target
+    assert replace(edits.remove(new, names), blocks=target.blocks) == target
+    assert all(new.blocks[name] is block for name, block in target.blocks.items())
     for old, copied in zip((name for name in source.nodes if name in chosen), names, strict=True):
-        assert edits.move(source, {old: new.nodes[copied].at}).nodes[old] == new.nodes[copied]
+        pasted, moved = new.nodes[copied], edits.move(source, {old: new.nodes[copied].at}).nodes[old]
+        assert replace(pasted, type=moved.type) == moved
+        assert pasted.type == moved.type or blocks.name_of(moved) in target.blocks
+        if (used := blocks.name_of(moved)) in source.blocks:
+            assert blocks.name_of(pasted) in new.blocks, f"the definition of {used} comes along"
     assert loads(dumps(new)) == new
 
 

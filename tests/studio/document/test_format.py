@@ -30,7 +30,7 @@ EXAMPLE = Document(
 
 EXAMPLE_TEXT = """\
 {
-  "gradwire": 2,
+  "gradwire": 3,
   "description": "A first network",
   "training": {
     "epochs": 3
@@ -71,7 +71,7 @@ def test_the_layout() -> None:
 
 
 def test_an_empty_project() -> None:
-    assert dumps(Document()) == '{\n  "gradwire": 2,\n  "nodes": {},\n  "wires": []\n}\n'
+    assert dumps(Document()) == '{\n  "gradwire": 3,\n  "nodes": {},\n  "wires": []\n}\n'
     assert loads(dumps(Document())) == Document()
 
 
@@ -100,7 +100,7 @@ def test_errors_travel_between_processes() -> None:
 
 
 def file(**content: Any) -> str:
-    return json.dumps({"gradwire": 2, "nodes": {}, "wires": [], **content})
+    return json.dumps({"gradwire": 3, "nodes": {}, "wires": [], **content})
 
 
 def with_node(**fields: Any) -> str:
@@ -118,11 +118,11 @@ BAD: dict[str, tuple[str | bytes, str, str]] = {
     "empty": ("", "", "is empty"),
     "blank": (" \n ", "", "is empty"),
     "not JSON": ("import torch\n", "line 1, column 1", "is not JSON (expecting value)"),
-    "a comma too many": ('{"gradwire": 2,\n}', "line 2, column 1", "is not JSON (expecting property name"),
+    "a comma too many": ('{"gradwire": 3,\n}', "line 2, column 1", "is not JSON (expecting property name"),
     "two values": (file() + "{}", f"line 1, column {len(file()) + 1}", "is not JSON (extra data)"),
     "truncated": (EXAMPLE_TEXT[:100], "line 7, column 3", "is the end of the text, but the JSON is incomplete"),
     "truncated in a text": (
-        '{"gradwire": 2, "descr',
+        '{"gradwire": 3, "descr',
         "line 1, column 17",
         "is the end of the text, but the JSON is incomplete",
     ),
@@ -133,18 +133,18 @@ BAD: dict[str, tuple[str | bytes, str, str]] = {
     ),
     "a list": ("[1, 2]", "", "is not a Gradwire project: expected an object, got [1, 2]"),
     "foreign": ('{"name": "package", "version": "1.0"}', "", "is not a Gradwire project"),
-    "newer": (file(gradwire=3), "", "was written by a newer Gradwire (format 3; this one reads up to 2)"),
-    "version 0": (file(gradwire=0), "gradwire", "must be a format version from 1 to 2, not 0"),
-    "version true": (file(gradwire=True), "gradwire", "must be a format version from 1 to 2, not true"),
-    "version as text": (file(gradwire="2"), "gradwire", 'must be a format version from 1 to 2, not "2"'),
-    "no nodes": ('{"gradwire": 2, "wires": []}', "", 'has no field "nodes"'),
-    "no wires": ('{"gradwire": 2, "nodes": {}}', "", 'has no field "wires"'),
+    "newer": (file(gradwire=4), "", "was written by a newer Gradwire (format 4; this one reads up to 3)"),
+    "version 0": (file(gradwire=0), "gradwire", "must be a format version from 1 to 3, not 0"),
+    "version true": (file(gradwire=True), "gradwire", "must be a format version from 1 to 3, not true"),
+    "version as text": (file(gradwire="2"), "gradwire", 'must be a format version from 1 to 3, not "2"'),
+    "no nodes": ('{"gradwire": 3, "wires": []}', "", 'has no field "nodes"'),
+    "no wires": ('{"gradwire": 3, "nodes": {}}', "", 'has no field "wires"'),
     "an unknown field": (file(color="red"), "color", "is not a known field"),
     "an unknown field of a node": (with_node(color="red"), "nodes.a.color", "is not a known field"),
     "an unknown field of training": (file(training={"batch": 1}), "training.batch", "is not a known field"),
-    "a field twice": ('{"gradwire": 2, "gradwire": 2}', "gradwire", "occurs twice"),
+    "a field twice": ('{"gradwire": 3, "gradwire": 3}', "gradwire", "occurs twice"),
     "a node twice": (
-        '{"gradwire": 2, "nodes": {"a": {"type": "x"}, "b": {"type": "x"}, "a": {"type": "y"}}, "wires": []}',
+        '{"gradwire": 3, "nodes": {"a": {"type": "x"}, "b": {"type": "x"}, "a": {"type": "y"}}, "wires": []}',
         "nodes.a",
         "occurs twice",
     ),
@@ -179,7 +179,7 @@ BAD: dict[str, tuple[str | bytes, str, str]] = {
         f"must be a finite number of at most 64 bits, not {'9' * 30}…",
     ),
     "65 bits": (with_param(str(2**64)), "nodes.a.params.p", "not 18446744073709551616"),
-    "NaN as a place": ('{"gradwire": 2, "nodes": {"a": {"at": [NaN, 0]}}}', "nodes.a.at[0]", "not NaN"),
+    "NaN as a place": ('{"gradwire": 3, "nodes": {"a": {"at": [NaN, 0]}}}', "nodes.a.at[0]", "not NaN"),
     "NaN as the version": ('{"gradwire": NaN}', "gradwire", "must be a finite number of at most 64 bits, not NaN"),
     "deep nesting": ("[" * 10_000 + "]" * 10_000, "", "nested more than 40 levels deep"),
     "deep objects": ('{"a":' * 10_000 + "1" + "}" * 10_000, "", "nested more than 40 levels deep"),

@@ -35,7 +35,7 @@ def test_every_field_is_described() -> None:
 @pytest.mark.parametrize(
     "change",
     [
-        {"gradwire": 3},
+        {"gradwire": 4},
         {"nodes": []},
         {"nodes": {"a b": {"type": "x"}}},
         {"nodes": {"a": {}}},
@@ -52,4 +52,4 @@ def test_every_field_is_described() -> None:
     ],
 )
 def test_what_is_refused(change: dict[str, Any]) -> None:
-    assert not VALIDATOR.is_valid({"gradwire": 2, "nodes": {}, "wires": [], **change})
+    assert not VALIDATOR.is_valid({"gradwire": 3, "nodes": {}, "wires": [], **change})

@@ -275,7 +275,7 @@ def unguarded() -> None:
     program.verify_source = ast.parse
     syntax_trees.identifier = str
     structure_checks._unknown_types = lambda graph: iter(())
-    source_writer.SourceWriter.facts = lambda self, name: self.flow.facts[name]
+    source_writer.SourceWriter.facts = lambda self, name, scope=None: self.flow.facts[name]
     schedule_chains.schedules_behind = schedule_checks.schedules_behind = lambda graph, name: [
         end.node
         for port in graph.types[name].outputs

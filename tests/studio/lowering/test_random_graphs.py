@@ -10,6 +10,7 @@ from msgspec.structs import replace
 
 from engine import fit
 from studio.document import edits
+from studio.document.block_expansion import Expansion
 from studio.document.model import Document, Endpoint, Node, Wire
 from studio.lowering import LoweringError, check, lower, refusal
 from studio.lowering.check import Checker
@@ -81,10 +82,12 @@ def networks(draw: st.DrawFn) -> Document:
 def test_check_never_raises(document: Document) -> None:
     report = check(document, catalogue())
     assert report.problems  # none of these can be run
-    assert set(report.nodes) <= set(document.nodes)
+    nodes = {scope.prefix + name for scope in Expansion(document).root.with_inner() for name in scope.nodes}
+    assert set(report.nodes) <= nodes
     for problem in report.problems:
         assert problem.message.strip()
-        assert problem.node is None or problem.node in document.nodes
+        assert problem.node is None or problem.node in nodes
+        assert problem.node_on_canvas is None or problem.node_on_canvas in document.nodes
 
 
 @given(wild())

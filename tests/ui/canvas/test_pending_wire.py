@@ -3,6 +3,7 @@ from __future__ import annotations
 from hypothesis import given
 
 from studio.document.model import Document, Endpoint
+from studio.lowering.analysis.block_types import known_type
 from studio.nodes.catalogue import catalogue
 from studio.ui.canvas.geometry import Side
 from studio.ui.canvas.wires.pending_wire import PendingWire, ports_of
@@ -13,14 +14,14 @@ from tests.ui.canvas.conftest import network, wire
 def assert_fitting_ports_match_refusals(document: Document) -> None:
     """The fitting ports are exactly those that are not refused."""
     for name, node in document.nodes.items():
-        kind = catalogue().get(node.type)
+        kind = known_type(document, catalogue(), node)
         sides: tuple[Side, ...] = ("input", "output")
         for side in sides if kind else ():
             assert kind is not None
             for port in ports_of(kind, side):
                 pending = PendingWire(document, catalogue(), Endpoint(name, port.name), side)
                 for other in document.nodes:
-                    other_kind = catalogue().get(document.nodes[other].type)
+                    other_kind = known_type(document, catalogue(), document.nodes[other])
                     offered = ports_of(other_kind, pending.loose_side) if other_kind else ()
                     allowed = {
                         f"{pending.loose_side}.{p.name}"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import html
 
 from studio.document.model import Endpoint
+from studio.lowering.analysis.block_types import known_type
 from studio.lowering.report import Report
 from studio.ui.canvas.canvas_scene import CanvasScene
 from studio.ui.canvas.hit_testing import Hit
@@ -28,14 +29,14 @@ def selection_description(store: ProjectStore, scene: CanvasScene) -> str:
     if len(names) != 1:
         return f"{len(names)} of {len(scene.nodes)} nodes selected" if names else f"{len(scene.nodes)} nodes"
     content = scene.nodes[names[0]].content
-    kind = store.catalogue.get(store.document.nodes[names[0]].type)
+    kind = known_type(store.document, store.catalogue, store.document.nodes[names[0]])
     parts = (names[0], kind.title if kind else "unknown type", content.summary, content.error, content.warning)
     return ", ".join(part for part in parts if part)
 
 
 def _node(store: ProjectStore, scene: CanvasScene, name: str) -> str:
     node, content = store.document.nodes[name], scene.nodes[name].content
-    kind = store.catalogue.get(node.type)
+    kind = known_type(store.document, store.catalogue, node)
     title = kind.title if kind else node.type
     return _joined(
         f"<b>{html.escape(name)}</b> · {html.escape(title)}",

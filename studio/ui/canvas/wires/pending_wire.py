@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from studio.document.edits import disconnect
 from studio.document.model import Document, Endpoint, Wire
+from studio.lowering.analysis.block_types import known_type
 from studio.lowering.connection_rules import refusal
 from studio.nodes.catalogue import Catalogue
 from studio.nodes.types import NodeType, Port, PortType
@@ -44,7 +45,7 @@ class PendingWire:
 
     def fitting_ports(self, name: str) -> frozenset[str]:
         """Keys of the matching ports of a node, such as "input.target". Fast: called for every node."""
-        kind = self._catalogue.get(self._document.nodes[name].type)
+        kind = known_type(self._document, self._catalogue, self._document.nodes[name])
         if kind is None or name in self._cycle_nodes:
             return frozenset()
         ports = ports_of(kind, self.loose_side)
@@ -58,7 +59,7 @@ class PendingWire:
         return next((port.name for port in free or fits), None)
 
     def _ports(self, name: str) -> tuple[Port, ...]:
-        kind = self._catalogue.get(self._document.nodes[name].type)
+        kind = known_type(self._document, self._catalogue, self._document.nodes[name])
         return ports_of(kind, self.loose_side) if kind else ()
 
 
@@ -67,6 +68,6 @@ def ports_of(kind: NodeType, side: Side) -> tuple[Port, ...]:
 
 
 def _type_of(document: Document, catalogue: Catalogue, end: Endpoint, side: Side) -> PortType:
-    kind = catalogue.get(document.nodes[end.node].type)
+    kind = known_type(document, catalogue, document.nodes[end.node])
     port = None if kind is None else kind.input(end.port) if side == "input" else kind.output(end.port)
     return port.type if port else PortType.TENSOR

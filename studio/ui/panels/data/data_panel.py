@@ -5,6 +5,7 @@ from __future__ import annotations
 from PySide6.QtCore import QEvent, QSize, Qt, Signal
 from PySide6.QtWidgets import QFrame, QProgressBar, QSplitter, QStackedLayout, QVBoxLayout, QWidget
 
+from studio.lowering.analysis.block_types import known_type
 from studio.training.data.sample_preview import Facts, Part
 from studio.ui.panels.data.data_panel_header import DataPanelHeader
 from studio.ui.panels.data.sample_detail import SampleDetail
@@ -84,7 +85,7 @@ class DataPanel(QWidget):
         if facts is not self._facts:
             self._facts = facts
             node = self._store.document.nodes.get(facts.node) if facts is not None else None
-            kind = self._store.catalogue.get(node.type) if node is not None else None
+            kind = known_type(self._store.document, self._store.catalogue, node) if node is not None else None
             if kind is not None:
                 self.header.show_facts(facts, kind.icon, kind.category)
             else:

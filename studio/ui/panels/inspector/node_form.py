@@ -11,6 +11,7 @@ from PySide6.QtWidgets import QGridLayout, QHBoxLayout, QVBoxLayout, QWidget
 from engine.registry import REQUIRED, Parameter
 from studio.document import edits
 from studio.document.model import Document, Endpoint
+from studio.lowering.analysis.block_types import known_type
 from studio.lowering.problems.problem import Problem
 from studio.nodes.types import NodeType, Role
 from studio.ui import number_format
@@ -42,7 +43,7 @@ class NodeForm(QWidget):
         self.setObjectName("page")
         self._store = store
         self.names = tuple(names)
-        self._kinds = tuple(store.catalogue.get(store.document.nodes[name].type) for name in names)
+        self._kinds = _kinds(store, self.names)
         self._column = QVBoxLayout(self)
         self._column.setContentsMargins(12, 12, 12, 16)
         self._column.setSpacing(12)
@@ -81,12 +82,8 @@ class NodeForm(QWidget):
 
     def fits(self, names: Sequence[str]) -> bool:
         """Whether this form shows these nodes and their types are unchanged."""
-        nodes = self._store.document.nodes
-        return (
-            bool(names)
-            and self.names == tuple(names)
-            and self._kinds == tuple(self._store.catalogue.get(nodes[name].type) for name in names)
-        )
+        is_same = bool(names) and self.names == tuple(names)
+        return is_same and self._kinds == _kinds(self._store, self.names)
 
     def refresh(self) -> None:
         """Show the current document and report."""
@@ -163,7 +160,7 @@ class NodeForm(QWidget):
     # -- check results
 
     def _show_problems(self) -> None:
-        problems = tuple(problem for problem in self._store.report.problems if problem.node in self.names)
+        problems = tuple(problem for problem in self._store.report.problems if problem.node_on_canvas in self.names)
         if problems == self._shown_problems:
             return
         self._shown_problems = problems
@@ -239,6 +236,11 @@ class _ProblemNotice(QWidget):
             button.addStretch(1)
             column.addLayout(button)
         row.addLayout(column, 1)
+
+
+def _kinds(store: ProjectStore, names: Sequence[str]) -> tuple[NodeType | None, ...]:
+    """The types of nodes; None for an unknown type."""
+    return tuple(known_type(store.document, store.catalogue, store.document.nodes[name]) for name in names)
 
 
 def _shared(kinds: Sequence[NodeType | None]) -> list[Parameter]:

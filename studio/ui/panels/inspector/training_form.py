@@ -10,6 +10,7 @@ from PySide6.QtWidgets import QVBoxLayout, QWidget
 from studio.document import edits
 from studio.document.model import Document
 from studio.document.training_settings import TRAINING_SETTINGS, TrainingSetting
+from studio.lowering.analysis.block_types import known_type
 from studio.ui.panels.inspector.parameter_row import ParameterEdit, ParameterRow, RowState
 from studio.ui.project.project_store import ProjectStore
 from studio.ui.widgets.labels import label
@@ -83,6 +84,6 @@ class TrainingForm(QWidget):
 
 
 def available_metrics(store: ProjectStore) -> tuple[str, ...]:
-    types = {name: store.catalogue.get(node.type) for name, node in store.document.nodes.items()}
+    types = {name: known_type(store.document, store.catalogue, node) for name, node in store.document.nodes.items()}
     metrics = [name for name, kind in types.items() if kind is not None and kind.category == "metric"]
     return tuple(f"{part}_{name}" for part in ("val", "train") for name in ("loss", *metrics))

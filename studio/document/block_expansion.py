@@ -1,0 +1,236 @@
+"""The flat graph of a document: every instance of a block is replaced by the nodes of its definition.
+
+An inner node is named by its path, such as "encoder.3.attention", which is also the prefix of its parameters in weight
+files. Copies of a repeated instance have their index in the path.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass, field
+
+from msgspec.structs import replace
+
+from studio.document import blocks
+from studio.document.model import Block, Document, Endpoint, Json, Node, ParamRef, Wire
+
+MAX_NODES = 50_000
+"""Instances that would make the flat graph larger are not expanded."""
+MAX_DEPTH = 50
+"""Instances that are deeper inside each other are not expanded."""
+
+
+@dataclass(eq=False, slots=True)
+class Scope:
+    """The canvas, or one copy of an instance."""
+
+    nodes: Mapping[str, Node]
+    """Its nodes by name, with the promoted parameters and the flags that instances around them set."""
+    sources: Mapping[Endpoint, Endpoint]
+    """The source of each wire by its target."""
+    prefix: str = ""
+    """Beginning of the paths of its nodes, for instance "encoder.3."; empty for the canvas."""
+    block: str = ""
+    """Name of its definition; empty for the canvas."""
+    parent: Scope | None = None
+    instance: str = ""
+    """Name of the instance in the parent."""
+    index: int = 0
+    """Number of the copy."""
+    copies: dict[str, list[Scope]] = field(default_factory=dict[str, "list[Scope]"])
+    """The copies of each expanded instance in it."""
+
+    def with_inner(self) -> Iterator[Scope]:
+        """This scope and all scopes in it, outer ones first."""
+        yield self
+        for copies in self.copies.values():
+            for copy in copies:
+                yield from copy.with_inner()
+
+    def is_boundary(self, name: str) -> bool:
+        """Whether a node is a port of the block."""
+        return self.parent is not None and self.nodes[name].type in (blocks.INPUT, blocks.OUTPUT)
+
+    def output(self, port: str) -> Endpoint | None:
+        """The output in this scope that an output port shows; None if none is connected."""
+        node = self.nodes.get(port)
+        is_port = node is not None and node.type == blocks.OUTPUT
+        return self.sources.get(Endpoint(port, blocks.TAKEN)) if is_port else None
+
+
+class Expansion:
+    """The scopes of a document and its flat graph.
+
+    Args:
+        only: expand this instance of the canvas alone, and none inside it
+        previous: an earlier expansion. Equal nodes and wires of the flat graph are the same objects in both, so that
+            what was found out about them still holds.
+    """
+
+    def __init__(self, document: Document, previous: Expansion | None = None, *, only: str | None = None) -> None:
+        self.document = document
+        self._only = only
+        self.is_truncated = False
+        """Whether instances are not expanded because there would be too many nodes."""
+        self.recursive: set[str] = set()
+        """Blocks that contain themselves."""
+        self._room = MAX_NODES
+        self._adapted: dict[str, tuple[Node, Node]] = {}
+        self._earlier = {} if previous is None else previous._adapted
+        self._sources: dict[str, Mapping[Endpoint, Endpoint]] = {}
+        self.root = Scope(document.nodes, _sources(document.wires))
+        self.flat = document
+        """The document with a flat graph. Instances that cannot be expanded are nodes of it."""
+        if any(True for _ in blocks.used_blocks(document.nodes)):
+            self._expand(self.root, frozenset())
+            nodes = {scope.prefix + name: scope.nodes[name] for scope, name in self._plain_nodes(self.root)}
+            wires = tuple(sorted(self._flat_wires()))
+            if previous is not None and previous.flat.wires == wires:
+                wires = previous.flat.wires
+            self.flat = replace(document, nodes=nodes, wires=wires)
+
+    @property
+    def is_flat(self) -> bool:
+        """Whether the document has no instances."""
+        return self.flat is self.document
+
+    def same_nodes(self, paths: Collection[str]) -> set[str]:
+        """The nodes of the flat graph that these stand for in all instances that have one of these."""
+        outer = {path.rpartition(".")[0] for path in paths} - {""}
+        scopes = [scope for scope in self.root.with_inner() if scope.prefix[:-1] in outer]
+        names: dict[str, set[str]] = {}
+        for scope in scopes:
+            names.setdefault(scope.block, set()).update(name for name in scope.nodes if scope.prefix + name in paths)
+        return {scope.prefix + name for scope in scopes for name in names[scope.block]}
+
+    def source(self, scope: Scope, end: Endpoint | None) -> Endpoint | None:
+        """The output in the flat graph whose value an output in a scope has; None if it has none."""
+        seen: set[tuple[int, Endpoint]] = set()
+        while end is not None and end.node in scope.nodes:
+            if (id(scope), end) in seen:
+                return None  # a loop of blocks that pass their input on
+            seen.add((id(scope), end))
+            if scope.is_boundary(end.node):
+                scope, end = _feeding(scope, end.node)
+            elif end.node in scope.copies:
+                scope = scope.copies[end.node][-1]
+                end = scope.output(end.port)
+            else:
+                return Endpoint(scope.prefix + end.node, end.port)
+        return None
+
+    def locate(self, path: str) -> tuple[Scope, str]:
+        """The scope and the name there of a node of the flat graph or of an instance. Raises KeyError."""
+        scope, parts = self.root, path.split(".")
+        while len(parts) > 1:
+            copies = scope.copies[parts.pop(0)]
+            scope = copies[int(parts.pop(0)) if parts[0].isdecimal() else 0]
+        if not parts or parts[0] not in scope.nodes:
+            raise KeyError(path)
+        return scope, parts[0]
+
+    # -- building it
+
+    def _expand(self, scope: Scope, around: frozenset[str]) -> None:
+        """Make the scopes of all instances in `scope`. `around`: the blocks that it is in."""
+        for name, node in scope.nodes.items():
+            used = blocks.name_of(node)
+            block = self.document.blocks.get(used or "")
+            if used is None or block is None or node.muted:
+                continue
+            if used in around:
+                self.recursive.add(used)
+                continue
+            if self._only is not None and (name != self._only or around):
+                continue
+            count, is_indexed = blocks.repeat_count(node), self._is_indexed(scope, name)
+            self._room -= count * (1 + len(block.nodes))
+            if self._room < 0 or len(around) == MAX_DEPTH:
+                self.is_truncated = True
+                return
+            scope.copies[name] = copies = [
+                self._scope(used, block, scope, name, index, indexed=is_indexed) for index in range(count)
+            ]
+            for copy in copies:
+                self._expand(copy, around | {used})
+
+    def _scope(self, used: str, block: Block, parent: Scope, instance: str, index: int, *, indexed: bool) -> Scope:
+        prefix = f"{parent.prefix}{instance}." + (f"{index}." if indexed else "")
+        if used not in self._sources:
+            self._sources[used] = _sources(block.wires)
+        node = parent.nodes[instance]
+        values = _promoted_values(block, node, index)
+        nodes = {
+            name: self._adapt(prefix + name, inner, values.get(name, {}), frozen=node.frozen)
+            for name, inner in block.nodes.items()
+        }
+        return Scope(nodes, self._sources[used], prefix, used, parent, instance, index)
+
+    def _is_indexed(self, scope: Scope, name: str) -> bool:
+        """Whether paths have the index of the copy: where the definition sets or promotes the repetition."""
+        if scope.parent is None:
+            return blocks.REPEAT in scope.nodes[name].params
+        block = self.document.blocks[scope.block]
+        ref = ParamRef(name, blocks.REPEAT)
+        return blocks.REPEAT in block.nodes[name].params or any(ref in refs for refs in block.params.values())
+
+    def _adapt(self, path: str, node: Node, values: Mapping[str, Json], *, frozen: bool) -> Node:
+        """A node of a definition as it is in one instance: the same object if nothing differs."""
+        if not values and (node.frozen or not frozen):
+            return node
+        adapted = replace(node, params={**node.params, **values}, frozen=node.frozen or frozen)
+        earlier, result = self._earlier.get(path, (None, None))
+        if earlier is not node or result != adapted or result is None:
+            result = adapted
+        self._adapted[path] = (node, result)
+        return result
+
+    def _plain_nodes(self, scope: Scope) -> Iterator[tuple[Scope, str]]:
+        """The nodes of the flat graph, those of an instance at the position of the instance."""
+        for name in scope.nodes:
+            if name in scope.copies:
+                for copy in scope.copies[name]:
+                    yield from self._plain_nodes(copy)
+            elif not scope.is_boundary(name):
+                yield scope, name
+
+    def _flat_wires(self) -> Iterator[Wire]:
+        for scope in self.root.with_inner():
+            for target, source in scope.sources.items():
+                if target.node not in scope.nodes or target.node in scope.copies or scope.is_boundary(target.node):
+                    continue
+                if (end := self.source(scope, source)) is not None:
+                    yield Wire(end, Endpoint(scope.prefix + target.node, target.port))
+
+
+def _feeding(scope: Scope, port: str) -> tuple[Scope, Endpoint | None]:
+    """The scope and the output that feed an input port: of the copy before, or by the wire into the instance."""
+    assert scope.parent is not None
+    if scope.index and port == blocks.input_ports(scope.nodes)[0]:
+        before = scope.parent.copies[scope.instance][scope.index - 1]
+        outputs = blocks.output_ports(before.nodes)
+        return before, before.output(outputs[0]) if outputs else None
+    return scope.parent, scope.parent.sources.get(Endpoint(scope.instance, port))
+
+
+def _sources(wires: tuple[Wire, ...]) -> dict[Endpoint, Endpoint]:
+    return {wire.target: wire.source for wire in wires}
+
+
+def _promoted_values(block: Block, instance: Node, index: int) -> dict[str, dict[str, Json]]:
+    """The values that one copy of an instance sets, by inner node and parameter."""
+    values: dict[str, dict[str, Json]] = {}
+    for name, refs in block.params.items():
+        if name not in instance.params:
+            continue
+        value = instance.params[name]
+        if (each := blocks.values_per_copy(value)) is not None:
+            if index >= len(each):
+                continue  # a problem that the check reports
+            value = each[index]
+        for ref in refs:
+            values.setdefault(ref.node, {})[ref.param] = value
+    return values
+
+
+__all__ = ["MAX_NODES", "Expansion", "Scope"]

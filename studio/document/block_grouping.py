@@ -1,0 +1,215 @@
+"""Turn nodes into a block, and an instance of a block back into nodes."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping
+
+from msgspec.structs import replace
+
+from studio.document import blocks
+from studio.document import node_names as naming
+from studio.document.block_edits import check_block_name, instance_of, is_used, remove_block, view
+from studio.document.block_expansion import Expansion
+from studio.document.document_errors import EditError
+from studio.document.graph_walk import walk
+from studio.document.instance_updates import update_instances
+from studio.document.model import Block, Document, Endpoint, Node, ParamRef, Wire
+
+GAP = 232.0
+"""Distance between a node and a port, or between two unpacked copies, in pixels at 100%."""
+ROW = 64.0
+"""Distance between two ports."""
+GRID = 8.0
+
+
+def group(document: Document, names: Iterable[str], block: str, *, inside: str | None = None) -> tuple[Document, str]:
+    """Replace nodes by an instance of a new block made of them; also returns the name of the instance.
+
+    Each output outside that nodes inside read becomes an input port, and each output inside that nodes outside read an
+    output port. They are named after the ports of the nodes inside, and in the order of these nodes.
+
+    Args:
+        inside: the block that the nodes are in; None for nodes of the canvas. Its promoted parameters stay promoted.
+    """
+    if inside is None:
+        return _grouped(document, names, block)
+    chosen = set(names)
+    after, instance = _grouped(view(document, inside), chosen, block)
+    outer = document.blocks[inside]
+    inner_params: dict[str, tuple[ParamRef, ...]] = {}
+    outer_params: dict[str, tuple[ParamRef, ...]] = {}
+    for param, refs in outer.params.items():
+        if moved := tuple(ref for ref in refs if ref.node in chosen):
+            inner_params[param] = moved
+            refs = (*(ref for ref in refs if ref.node not in chosen), ParamRef(instance, param))
+        outer_params[param] = refs
+    defined = {
+        **after.blocks,
+        block: replace(after.blocks[block], params=inner_params),
+        inside: replace(outer, nodes=after.nodes, wires=after.wires, params=outer_params),
+    }
+    return replace(document, blocks=defined), instance
+
+
+def _grouped(document: Document, names: Iterable[str], block: str) -> tuple[Document, str]:
+    chosen = _checked_selection(document, names)
+    check_block_name(document, block)
+    _check_convex(document, chosen)
+    incoming = [wire for wire in document.wires if wire.target.node in chosen and wire.source.node not in chosen]
+    outgoing = [wire for wire in document.wires if wire.source.node in chosen and wire.target.node not in chosen]
+    names_used = naming.UniqueNames(chosen)
+    order = {name: index for index, name in enumerate(chosen)}
+    incoming.sort(key=lambda wire: (order[wire.target.node], wire.target.port))
+    first_reader: dict[Endpoint, str] = {}
+    for wire in incoming:
+        first_reader.setdefault(wire.source, wire.target.port)
+    inputs = {source: names_used.reserve(_port_name(port)) for source, port in first_reader.items()}
+    outputs = {end: names_used.reserve(_port_name(end.port)) for end in dict.fromkeys(wire.source for wire in outgoing)}
+    inner = [wire for wire in document.wires if wire.target.node in chosen and wire.source.node in chosen]
+    inner += [Wire(Endpoint(inputs[wire.source], blocks.GIVEN), wire.target) for wire in incoming]
+    inner += [Wire(source, Endpoint(port, blocks.TAKEN)) for source, port in outputs.items()]
+    definition = Block(_with_ports(chosen, inputs.values(), outputs.values()), tuple(sorted(inner)))
+    instance = naming.unique_name(naming.to_identifier(block), [name for name in document.nodes if name not in chosen])
+    outer = [wire for wire in document.wires if wire.target.node not in chosen and wire.source.node not in chosen]
+    outer += [Wire(source, Endpoint(instance, port)) for source, port in inputs.items()]
+    outer += [Wire(Endpoint(instance, outputs[wire.source]), wire.target) for wire in outgoing]
+    paths = {name: f"{instance}.{name}" for name in chosen}
+    nodes: dict[str, Node] = {}
+    for name, node in document.nodes.items():
+        if name not in chosen:
+            nodes[name] = _with_layers(node, paths)
+        elif instance not in nodes:
+            nodes[instance] = Node(blocks.type_of(block), at=_center(chosen.values()))
+    defined = {**document.blocks, block: definition}
+    return replace(document, nodes=nodes, wires=tuple(sorted(outer)), blocks=defined), instance
+
+
+def unpack(document: Document, instance: str, *, inside: str | None = None) -> tuple[Document, tuple[str, ...]]:
+    """Replace an instance by the nodes of its definition; also returns their names.
+
+    Copies of a repeated instance are put side by side. A definition without other instances is removed.
+
+    Args:
+        inside: the block that the instance is in; None for one on the canvas. Its promoted parameters stay promoted,
+            except the number of copies.
+    """
+    if inside is None:
+        document, names, block = _unpacked(document, instance)
+    else:
+        after, names, block = _unpacked(view(document, inside), instance)
+        outer = document.blocks[inside]
+        params = {param: _unpacked_refs(document, instance, block, refs, names) for param, refs in outer.params.items()}
+        kept = {param: refs for param, refs in params.items() if refs}
+        defined = {**document.blocks, inside: replace(outer, nodes=after.nodes, wires=after.wires, params=kept)}
+        gone = dict.fromkeys(params.keys() - kept.keys())
+        document = update_instances(replace(document, blocks=defined), inside, {}, gone)
+    return document if is_used(document, block) else remove_block(document, block), tuple(names.values())
+
+
+def _unpacked_refs(
+    document: Document, instance: str, block: str, refs: tuple[ParamRef, ...], names: Mapping[str, str]
+) -> tuple[ParamRef, ...]:
+    """Promoted parameters of an instance, as those of the nodes that replace it in all its copies."""
+    found: list[ParamRef] = []
+    for ref in refs:
+        if ref.node != instance:
+            found.append(ref)
+            continue
+        for inner in document.blocks[block].params.get(ref.param, ()):
+            copies = [name for path, name in names.items() if path.rpartition(".")[2] == inner.node]
+            found += [ParamRef(name, inner.param) for name in copies]
+    return tuple(found)
+
+
+def _unpacked(document: Document, instance: str) -> tuple[Document, dict[str, str], str]:
+    """The document without the instance, the names of its nodes by their paths, and the name of its block."""
+    node, block, _ = instance_of(document, instance)
+    expansion = Expansion(document, only=instance)
+    copies = expansion.root.copies.get(instance)
+    if copies is None:
+        raise EditError(f"{instance} is muted, so it has no nodes to unpack. Unmute it first.")
+    inner = {copy.prefix + name: copy for copy in copies for name in copy.nodes if not copy.is_boundary(name)}
+    names_used = naming.UniqueNames(name for name in document.nodes if name != instance)
+    paths = {path: names_used.reserve(path.removeprefix(copy.prefix)) for path, copy in inner.items()}
+    flat = expansion.flat.nodes
+    left, top = _center(flat[path] for path, copy in inner.items() if copy.index == 0)
+    ends = [flat[path].at[0] for path in inner]
+    width = max(ends, default=0.0) - min(ends, default=0.0) + GAP
+    nodes: dict[str, Node] = {}
+    for path, each in flat.items():
+        if path in inner:
+            x, y = each.at[0] - left + inner[path].index * width, each.at[1] - top
+            nodes[paths[path]] = replace(each, at=(node.at[0] + x, node.at[1] + y))
+        else:
+            nodes[path] = _with_layers(each, paths)
+    wires = (Wire(_renamed(wire.source, paths), _renamed(wire.target, paths)) for wire in expansion.flat.wires)
+    return replace(document, nodes=nodes, wires=tuple(sorted(wires))), paths, block
+
+
+def _checked_selection(document: Document, names: Iterable[str]) -> dict[str, Node]:
+    wanted = set(names)
+    if not wanted:
+        raise EditError("Nothing is selected. Select the nodes of the block first.")
+    if unknown := wanted.difference(document.nodes):
+        raise EditError(f"The project has no node {min(unknown)!r}.")
+    chosen = {name: node for name, node in document.nodes.items() if name in wanted}
+    port = next((name for name, node in chosen.items() if node.type in (blocks.INPUT, blocks.OUTPUT)), None)
+    if port is not None:
+        raise EditError(f"{port} is a port of this block and cannot be part of another. Select other nodes.")
+    return chosen
+
+
+def _check_convex(document: Document, chosen: Collection[str]) -> None:
+    """Refuse a selection with a node outside that both depends on it and feeds it: the block would feed itself."""
+    after: dict[str, list[str]] = {}
+    for wire in document.wires:
+        after.setdefault(wire.source.node, []).append(wire.target.node)
+    start = [name for each in chosen for name in after.get(each, ()) if name not in chosen]
+    behind = set(walk(start, lambda name: [] if name in chosen else after.get(name, [])))
+    for wire in document.wires:
+        if wire.target.node in chosen and wire.source.node in behind and wire.source.node not in chosen:
+            raise EditError(
+                f"{wire.source.node} is between two of these nodes, so the block would feed itself. Select it too."
+            )
+
+
+def _port_name(port: str) -> str:
+    return port if naming.problem(port) is None else naming.to_identifier(port)
+
+
+def _with_ports(chosen: Mapping[str, Node], inputs: Iterable[str], outputs: Iterable[str]) -> dict[str, Node]:
+    left, top = _corner(chosen.values())
+    right = max(node.at[0] for node in chosen.values())
+    before = {name: Node(blocks.INPUT, at=(left - GAP, top + row * ROW)) for row, name in enumerate(inputs)}
+    after = {name: Node(blocks.OUTPUT, at=(right + GAP, top + row * ROW)) for row, name in enumerate(outputs)}
+    return {**before, **chosen, **after}
+
+
+def _corner(nodes: Iterable[Node]) -> tuple[float, float]:
+    """The top left corner of the positions of nodes."""
+    corners = [node.at for node in nodes]
+    return (min((x for x, _ in corners), default=0.0), min((y for _, y in corners), default=0.0))
+
+
+def _center(nodes: Iterable[Node]) -> tuple[float, float]:
+    """The mean position of nodes, on the grid."""
+    positions = [node.at for node in nodes]
+    count = max(len(positions), 1)
+    return (
+        GRID * round(sum(x for x, _ in positions) / count / GRID),
+        GRID * round(sum(y for _, y in positions) / count / GRID),
+    )
+
+
+def _with_layers(node: Node, paths: Mapping[str, str]) -> Node:
+    """An optimizer whose layers have new paths, or the node itself."""
+    if not paths.keys() & set(node.trains):
+        return node
+    return replace(node, trains=tuple(paths.get(name, name) for name in node.trains))
+
+
+def _renamed(end: Endpoint, paths: Mapping[str, str]) -> Endpoint:
+    return Endpoint(paths[end.node], end.port) if end.node in paths else end
+
+
+__all__ = ["group", "unpack"]

@@ -1,0 +1,122 @@
+"""Node types of blocks: the ports inside a definition, and the instances."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from engine.registry import Parameter, Range
+from studio.document import blocks
+from studio.document.block_expansion import MAX_DEPTH
+from studio.document.model import Block, Document, Json, Node, ParamRef
+from studio.nodes.catalogue import Catalogue
+from studio.nodes.types import NodeType, Port, PortType, Role
+
+REPEAT = Parameter(
+    blocks.REPEAT,
+    "int",
+    default=1,
+    range=Range(ge=1, le=blocks.MAX_REPEAT),
+    help="number of copies in a row, each with separate weights",
+)
+
+
+class BlockTypes:
+    """Types of the instances of some definitions, made when they are first asked for."""
+
+    def __init__(self, definitions: Mapping[str, Block], catalogue: Catalogue) -> None:
+        self._definitions = definitions
+        self._catalogue = catalogue
+        self._made: dict[str, NodeType] = {}
+        self._open: set[str] = set()
+
+    def type_of(self, node: Node) -> NodeType | None:
+        """The type of a node; None if neither the catalogue nor a definition has it."""
+        name = blocks.name_of(node)
+        if name is not None:
+            return self._instance(name)
+        return _PORT_TYPES.get(node.type) or self._catalogue.get(node.type)
+
+    def _instance(self, name: str) -> NodeType | None:
+        block = self._definitions.get(name)
+        if block is None or name in self._open or len(self._open) == MAX_DEPTH:  # which the check reports
+            return None
+        if name not in self._made:
+            self._open.add(name)
+            self._made[name] = _instance_type(name, block, [*self._promoted(block), REPEAT])
+            self._open.discard(name)
+        return self._made[name]
+
+    def _promoted(self, block: Block) -> list[Parameter]:
+        found = ((name, self._parameter(block, refs)) for name, refs in block.params.items())
+        return [replace(parameter, name=name) for name, parameter in found if parameter is not None]
+
+    def _parameter(self, block: Block, refs: tuple[ParamRef, ...]) -> Parameter | None:
+        """The parameter of the first inner node that has it, with the value in the definition as its default."""
+        for ref in refs:
+            node = block.nodes.get(ref.node)
+            inner = None if node is None else self.type_of(node)
+            parameter = None if inner is None else inner.param(ref.param)
+            if node is None or parameter is None:
+                continue
+            if ref.param in node.params:
+                return replace(parameter, default=_value(node.params[ref.param]), from_input=None, from_training=False)
+            return parameter
+        return None
+
+
+def _instance_type(name: str, block: Block, params: list[Parameter]) -> NodeType:
+    summary, _, rest = block.description.partition("\n")
+    return NodeType(
+        key=blocks.type_of(name),
+        title=name,
+        category="block",
+        group="Blocks of this project",
+        summary=summary or f"The block {name}.",
+        help=rest.strip(),
+        icon="block",
+        inputs=tuple(_port(port, block.nodes[port]) for port in blocks.input_ports(block.nodes)),
+        outputs=tuple(_port(port, block.nodes[port]) for port in blocks.output_ports(block.nodes)),
+        params=tuple(params),
+        role=Role.BLOCK,
+    )
+
+
+def _port(name: str, node: Node) -> Port:
+    return Port(name, PortType.TENSOR, node.note)
+
+
+def _value(value: Json) -> object:
+    return tuple(value) if isinstance(value, list) else value
+
+
+def _port_type(
+    key: str, title: str, summary: str, icon: str, inputs: tuple[Port, ...] = (), outputs: tuple[Port, ...] = ()
+) -> NodeType:
+    return NodeType(
+        key=key,
+        title=title,
+        category="block",
+        group="Ports",
+        summary=summary,
+        help="The name of the node is the name of the port; its order among the ports is the order of the nodes.",
+        icon=icon,
+        inputs=inputs,
+        outputs=outputs,
+        params=(),
+        tags=("port", "block"),
+        role=Role.PORT,
+    )
+
+
+_GIVEN, _TAKEN = Port(blocks.GIVEN, PortType.TENSOR), Port(blocks.TAKEN, PortType.TENSOR)
+_PORT_TYPES = {
+    blocks.INPUT: _port_type(blocks.INPUT, "Block input", "An input of the block.", "input", outputs=(_GIVEN,)),
+    blocks.OUTPUT: _port_type(blocks.OUTPUT, "Block output", "An output of the block.", "output", inputs=(_TAKEN,)),
+}
+"""Types of the ports of a definition. They are not in the catalogue, because only a definition has them."""
+
+
+def known_type(document: Document, catalogue: Catalogue, node: Node) -> NodeType | None:
+    """The type of a node of a document; None if neither the catalogue nor a definition has it."""
+    return catalogue.get(node.type) or BlockTypes(document.blocks, catalogue).type_of(node)

@@ -1,0 +1,103 @@
+"""Problems of blocks: what a definition may contain, and how its instances use it."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterator, Sequence
+
+from studio.document import blocks
+from studio.document.block_expansion import MAX_DEPTH, MAX_NODES, Expansion, Scope
+from studio.document.flat_edits import clear_param_at
+from studio.document.model import Endpoint
+from studio.lowering.analysis.scope_graphs import ScopeGraph
+from studio.lowering.problems.problem import Fix, Problem
+from studio.nodes.types import NodeType, Role
+
+INSIDE = frozenset({Role.LAYER, Role.OPERATION, Role.BLOCK, Role.PORT, Role.UNKNOWN})
+"""Roles of nodes that a definition may contain."""
+
+
+def block_problems(expansion: Expansion, graphs: Sequence[ScopeGraph]) -> Iterator[Problem]:
+    """Problems of definitions and instances, placed at the first instance that has them."""
+    if expansion.is_truncated:
+        message = (
+            f"The blocks would expand to more than {MAX_NODES:,} nodes, or are more than {MAX_DEPTH} deep. "
+            "Use fewer or smaller repetitions."
+        )
+        yield Problem("error", "too-many-nodes", message)
+    for each in graphs:
+        first = each.scopes[0]
+        if each.block in expansion.recursive:
+            message = f"The block {each.block} contains itself, so it would never end. Remove the inner instance."
+            yield Problem("error", "recursive-block", message, node=first.prefix.rstrip("."))
+        for name, node_type in each.graph.types.items():
+            yield from _misplaced(each, first, name, node_type)
+    for each in graphs:
+        yield from _unequal_wiring(expansion, each)
+        for scope in each.scopes:
+            for name in scope.copies:
+                yield from _instance_problems(scope, name, each.graph.types[name])
+
+
+def _unequal_wiring(expansion: Expansion, each: ScopeGraph) -> Iterator[Problem]:
+    """Instances without a wire at a port that an operation reads and that other instances connect.
+
+    A layer gets None in its place, but an operation such as cat computes with all its inputs.
+    """
+    for port in blocks.input_ports(each.graph.document.nodes) if each.block else ():
+        end = Endpoint(port, blocks.GIVEN)
+        if not any(each.graph.types[reader.node].role is Role.OPERATION for reader in each.graph.readers(end)):
+            continue
+        unfed = [scope for scope in each.scopes if expansion.source(scope, end) is None]
+        if unfed and len(unfed) < len(each.scopes):
+            path = unfed[0].prefix.rstrip(".")
+            message = f"{path} needs a wire at {port}, because other instances of {each.block} connect it. Connect it."
+            yield Problem("error", "missing-wire", message, node=path, port=port)
+
+
+def _misplaced(each: ScopeGraph, first: Scope, name: str, node_type: NodeType) -> Iterator[Problem]:
+    path = first.prefix + name
+    if each.block and node_type.role not in INSIDE:
+        message = f"{path} cannot be inside a block, which holds layers, operations and other blocks. Move it out."
+        yield Problem("error", "misplaced-node", message, node=path)
+    if not each.block and node_type.role is Role.PORT:
+        message = f"{path} is a port of a block, but it is not inside one. Remove it."
+        yield Problem("error", "misplaced-node", message, node=path)
+    if each.block and node_type.key == blocks.OUTPUT and Endpoint(name, blocks.TAKEN) not in first.sources:
+        message = f"The output {name} of the block {each.block} has no wire. Connect an output to it, or remove it."
+        yield Problem("error", "missing-wire", message, node=path, port=blocks.TAKEN)
+
+
+def _instance_problems(scope: Scope, name: str, node_type: NodeType) -> Iterator[Problem]:
+    path, node = scope.prefix + name, scope.nodes[name]
+    count = blocks.repeat_count(node)
+    for param, value in node.params.items():
+        parameter = node_type.param(param)
+        if parameter is None:
+            yield _unknown(path, node_type, param)
+            continue
+        each = blocks.values_per_copy(value)
+        if each is not None and param != blocks.REPEAT and len(each) != count:
+            message = f"{path}: {param} has {len(each)} values for {count} copies. Give one value per copy."
+            yield Problem("error", "bad-parameter", message, node=path, fix=_clear(path, param))
+        elif param == blocks.REPEAT and (problem := parameter.problem(value)) is not None:
+            yield Problem("error", "bad-parameter", f"{path}: {param} {problem}.", node=path, fix=_clear(path, param))
+    if count > 1 and not (node_type.inputs and node_type.outputs):
+        message = f"{path} is repeated, but its block has no input and output that could join the copies."
+        yield Problem("error", "bad-parameter", message, node=path, fix=_clear(path, blocks.REPEAT))
+
+
+def _clear(path: str, param: str) -> Fix:
+    """Clear a parameter of an instance; those of inner nodes are checked with these nodes."""
+    return Fix(f"Reset {param}", lambda document: clear_param_at(document, path, param))
+
+
+def _unknown(path: str, node_type: NodeType, param: str) -> Problem:
+    known = [parameter.name for parameter in node_type.params]
+    near = difflib.get_close_matches(param, known, n=1)
+    meant = f" Did you mean {near[0]}?" if near else ""
+    message = f"{path} has no parameter {param[:60]!r}; its block has {', '.join(known)}. Remove the value.{meant}"
+    return Problem("error", "unknown-parameter", message, node=path, fix=_clear(path, param))
+
+
+__all__ = ["block_problems"]

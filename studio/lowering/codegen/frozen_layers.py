@@ -1,0 +1,45 @@
+"""Which layers of a program are not trained, and where the generated code says so."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable
+
+from studio.document.block_expansion import Scope
+from studio.lowering.analysis.dataflow import Dataflow
+from studio.lowering.checks.training_goal_checks import untrained_layers
+from studio.lowering.codegen.source_writer import path_and_outer
+
+
+class FrozenLayers:
+    """Layers that are frozen or that no optimizer trains.
+
+    The class of a block freezes what is frozen in all instances, the class around it an instance as a whole, and the
+    class of the model the rest.
+    """
+
+    def __init__(self, flow: Dataflow) -> None:
+        untrained = set(untrained_layers(flow))
+        nodes = flow.document.nodes
+        layers = [name for name, facts in flow.facts.items() if facts.info.parameters and name in flow.graph.needed]
+        self._inside: dict[str, list[str]] = defaultdict(list)
+        """By path of a layer or an instance: the layers of the run in it that have parameters."""
+        for layer in layers:
+            for path in path_and_outer(layer):
+                self._inside[path].append(layer)
+        self._left = dict.fromkeys(name for name in layers if nodes[name].frozen or name in untrained)
+        """Frozen layers about which no class says so yet."""
+
+    def take(self, scopes: Iterable[Scope], name: str) -> bool:
+        """Whether a class has to freeze one of its nodes: because it is frozen in all scopes."""
+        inside = [self._inside.get(scope.prefix + name, []) for scope in scopes]
+        if not all(inside) or any(path not in self._left for paths in inside for path in paths):
+            return False
+        for paths in inside:
+            for path in paths:
+                del self._left[path]
+        return True
+
+    def rest(self) -> list[str]:
+        """Paths of frozen layers that `take` did not include."""
+        return list(self._left)

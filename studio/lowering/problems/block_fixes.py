@@ -1,0 +1,84 @@
+"""Problems of the flat graph and of definitions, as problems of the document with blocks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from functools import partial
+
+from studio.document.block_edits import Edit, edit_block
+from studio.document.block_expansion import Expansion, Scope
+from studio.document.document_errors import EditError
+from studio.document.flat_edits import edit_flat
+from studio.document.model import Document, Endpoint, Wire
+from studio.lowering.problems.problem import Fix, Problem
+
+UNFED = frozenset({"missing-wire", "not-wired"})
+"""Codes of problems of nodes with inputs that have no wire."""
+
+
+def in_document(problems: Iterable[Problem], expansion: Expansion) -> Iterator[Problem]:
+    """Problems of the flat graph, with fixes of the document. One without such a fix has none.
+
+    An inner input that has no value because an input of the instance has no wire is a problem of the instance.
+    """
+    seen: set[tuple[str, str]] = set()
+    for problem in problems:
+        unfed = None if problem.code not in UNFED else _unfed_input(problem, expansion)
+        if unfed is None:
+            fix = None if problem.fix is None else _lifted(problem.fix, expansion.document)
+            yield replace(problem, fix=fix, wire=_wire_on_canvas(problem.wire, expansion))
+        elif unfed not in seen:
+            seen.add(unfed)
+            path, port = unfed
+            message = f"{path} needs a wire at {port}. Connect an output to it."
+            yield Problem("error", "missing-wire", message, node=path, port=port)
+
+
+def in_scope(problem: Problem, scope: Scope) -> Problem:
+    """A problem of the graph of a scope: with the path of its node, and a fix of the definition."""
+    if scope.parent is None:
+        return problem
+    fix = problem.fix
+    if fix is not None:
+        fix = Fix(fix.title, partial(_edit_definition, name=scope.block, edit=fix.edit))
+    node = scope.prefix.rstrip(".") if problem.node is None else scope.prefix + problem.node
+    message = f"In the block {scope.block}: {problem.message}"
+    return replace(problem, message=message, node=node, wire=None, fix=fix)
+
+
+def _edit_definition(document: Document, name: str, edit: Edit) -> Document:
+    return edit_block(document, name, edit)
+
+
+def _lifted(fix: Fix, document: Document) -> Fix | None:
+    lifted = Fix(fix.title, lambda document: edit_flat(document, fix.edit))
+    try:
+        lifted.edit(document)
+    except EditError:
+        return None
+    return lifted
+
+
+def _unfed_input(problem: Problem, expansion: Expansion) -> tuple[str, str] | None:
+    """The instance and its input port through which the input of an inner node would get its value."""
+    if problem.node is None or problem.port is None or "." not in problem.node:
+        return None
+    scope, name = expansion.locate(problem.node)
+    end = Endpoint(name, problem.port)
+    while True:
+        source = scope.sources.get(end)
+        if source is None:
+            return None if end.node == name else (scope.prefix + end.node, end.port)
+        if scope.parent is None or not scope.is_boundary(source.node):
+            return None
+        scope, end, name = scope.parent, Endpoint(scope.instance, source.node), ""
+
+
+def _wire_on_canvas(wire: Wire | None, expansion: Expansion) -> Wire | None:
+    """The wire of the canvas that leads to the end of a wire of the flat graph, if there is one."""
+    source = None if wire is None else expansion.root.sources.get(wire.target)
+    return None if wire is None or source is None else Wire(source, wire.target)
+
+
+__all__ = ["in_document", "in_scope"]
