@@ -7,7 +7,7 @@ Prints the median and the worst frame time in milliseconds; 60 frames per second
 
 from __future__ import annotations
 
-import sys
+import argparse
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -141,4 +141,6 @@ def drag(bench: Bench, view: CanvasView) -> None:
 
 
 if __name__ == "__main__":
-    main(int(sys.argv[1]) if len(sys.argv) > 1 else 2000)
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("nodes", type=int, nargs="?", default=2000, help="number of nodes (default: 2000)")
+    main(parser.parse_args().nodes)

@@ -119,14 +119,14 @@ def test_wrong_results_are_refused() -> None:
 def test_hooks_of_all_modules() -> None:
     def program(lib: Any) -> Any:
         order: list[Any] = []
-        place = module_hooks if lib is engine else importlib.import_module("torch.nn.modules.module")
+        registry = module_hooks if lib is engine else importlib.import_module("torch.nn.modules.module")
         tell = lambda name: lambda module, *rest: order.append((name, type(module).__name__))  # noqa: E731
         handles = [
-            place.register_module_forward_pre_hook(tell("before")),
-            place.register_module_forward_hook(tell("after")),
-            place.register_module_forward_hook(lambda m, a, k, o: order.append(sorted(k)), with_kwargs=True),
-            place.register_module_full_backward_pre_hook(tell("backward pre")),
-            place.register_module_full_backward_hook(tell("backward")),
+            registry.register_module_forward_pre_hook(tell("before")),
+            registry.register_module_forward_hook(tell("after")),
+            registry.register_module_forward_hook(lambda m, a, k, o: order.append(sorted(k)), with_kwargs=True),
+            registry.register_module_full_backward_pre_hook(tell("backward pre")),
+            registry.register_module_full_backward_hook(tell("backward")),
         ]
         try:
             model = network(lib)
@@ -144,14 +144,14 @@ def test_hooks_of_all_modules() -> None:
 
 def test_hooks_on_module_inputs() -> None:
     def program(lib: Any) -> Any:
-        place = module_hooks if lib is engine else importlib.import_module("torch.nn.modules.module")
+        registry = module_hooks if lib is engine else importlib.import_module("torch.nn.modules.module")
         seen: list[Any] = []
         tell = lambda module, name, value: seen.append((type(module).__name__, name, type(value).__name__))  # noqa: E731
         handles = [
-            place.register_module_parameter_registration_hook(tell),
-            place.register_module_buffer_registration_hook(tell),
-            place.register_module_module_registration_hook(tell),
-            place.register_module_module_registration_hook(
+            registry.register_module_parameter_registration_hook(tell),
+            registry.register_module_buffer_registration_hook(tell),
+            registry.register_module_module_registration_hook(tell),
+            registry.register_module_module_registration_hook(
                 lambda module, name, value: lib.nn.ReLU() if isinstance(value, lib.nn.Tanh) else None
             ),
         ]
