@@ -9,7 +9,7 @@ from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QGridLayout, QHBoxLayout, QVBoxLayout, QWidget
 
 from engine.registry import REQUIRED, Parameter
-from studio.document import edits
+from studio.document import blocks, edits
 from studio.document.model import Document, Endpoint
 from studio.lowering.analysis.block_types import known_type
 from studio.lowering.problems.problem import Problem
@@ -137,7 +137,9 @@ class NodeForm(QWidget):
     def _one_value(self, name: str, parameter: Parameter) -> RowState:
         params = self._store.document.nodes[name].params
         if parameter.name in params:
-            return RowState(params[parameter.name], is_set=True)
+            value = params[parameter.name]
+            is_list = parameter.kind in ("bool", "choice") and blocks.values_per_copy(value) is not None
+            return RowState(is_set=True, is_mixed=True) if is_list else RowState(value, is_set=True)
         info = self._store.report.nodes.get(name)
         if info is not None and parameter.name in info.inferred:
             return RowState(info.arguments.get(parameter.name), is_inferred=True)
@@ -155,7 +157,8 @@ class NodeForm(QWidget):
             return document
 
         subject = self.names[0] if len(self.names) == 1 else f"{len(self.names)} nodes"
-        return ParameterEdit(f"{subject}.{parameter}", change, clear)
+        is_block = all(kind is not None and kind.role is Role.BLOCK for kind in self._kinds)
+        return ParameterEdit(f"{subject}.{parameter}", change, clear, per_copy=is_block and parameter != blocks.REPEAT)
 
     # -- check results
 

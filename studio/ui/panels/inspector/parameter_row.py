@@ -14,7 +14,7 @@ from engine.registry import REQUIRED, Parameter
 from studio.document.model import Document
 from studio.ui.panels.inspector.parameter_fields import BoolField, ChoiceField, Field
 from studio.ui.panels.inspector.parameter_text import shown
-from studio.ui.panels.inspector.text_fields import NumberField, PathField, TextField
+from studio.ui.panels.inspector.text_fields import NumberField, PathField, TextField, TypedField
 from studio.ui.project.project_store import ProjectStore
 from studio.ui.widgets import buttons
 from studio.ui.widgets.deferred_change import DeferredChange
@@ -61,6 +61,8 @@ class ParameterEdit:
     """Used in undo titles: "conv.stride"."""
     set: Callable[[Document, Any], Document]
     clear: Callable[[Document], Document]
+    per_copy: bool = False
+    """Whether one value for each copy of a repeated block is allowed."""
 
 
 class ParameterRow(QWidget):
@@ -74,6 +76,8 @@ class ParameterRow(QWidget):
         self._store, self._setting = store, setting
         self.parameter = parameter
         self.field = _FIELDS.get(parameter.kind, TextField)(parameter)
+        if isinstance(self.field, TypedField):
+            self.field.accepts_copies = setting.per_copy
         self._typed_problem = ""
         self._value = RowState()
         self._settle = DeferredChange(self._forget_typed, self)

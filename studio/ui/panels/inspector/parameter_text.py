@@ -6,9 +6,14 @@ import re
 from typing import Any
 
 from engine.registry import Parameter
+from studio.document.blocks import EACH, values_per_copy
 
 _INCOMPLETE = re.compile(r"[-+]?(\d*\.?\d*|\d+\.?\d*e[-+]?)", re.IGNORECASE)
 """Incomplete numbers: "-", "1e", "1e-"."""
+
+
+PER_COPY = "|"
+"""Between the values of the copies of a repeated block."""
 
 
 class InvalidTextError(ValueError):
@@ -23,12 +28,20 @@ def shown(value: Any) -> str:
         return "yes" if value else "no"
     if isinstance(value, (tuple, list)):
         return ", ".join(shown(item) for item in value)
+    if (each := values_per_copy(value)) is not None:
+        return f" {PER_COPY} ".join(shown(item) for item in each)
     return f"{value:.12g}" if isinstance(value, float) else str(value)
 
 
-def read(parameter: Parameter, text: str) -> Any:
-    """Parse a value. Raises ValueRefusedError if it is invalid or out of bounds."""
+def read(parameter: Parameter, text: str, *, per_copy: bool = False) -> Any:
+    """Parse a value. Raises InvalidTextError if it is invalid or out of bounds.
+
+    Args:
+        per_copy: accept one value for each copy of a repeated block, as in "16 | 32"
+    """
     text = text.strip()
+    if per_copy and PER_COPY in text:
+        return {EACH: [read(parameter, part) for part in text.split(PER_COPY)]}
     if parameter.optional and text.lower() == "none":
         return None
     value = _parse(parameter.kind, text)
@@ -41,7 +54,8 @@ def is_incomplete(parameter: Parameter, text: str) -> bool:
     """Whether the text is an incomplete number, such as "-" or "1e-"."""
     if parameter.kind not in ("int", "ints", "float", "floats"):
         return False
-    return _INCOMPLETE.fullmatch(text.rpartition(",")[2].strip(" ([")) is not None and not text.strip()[-1:].isdigit()
+    last = re.split(r"[,|]", text)[-1].strip(" ([")
+    return _INCOMPLETE.fullmatch(last) is not None and not text.strip()[-1:].isdigit()
 
 
 def _parse(kind: str, text: str) -> Any:

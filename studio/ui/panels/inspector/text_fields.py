@@ -27,6 +27,8 @@ class TypedField(Field):
         self._document_text = ""
         """Text of the document's last value."""
         self._is_emitting = False
+        self.accepts_copies = False
+        """Whether one value per copy of a repeated block is allowed."""
         line.textEdited.connect(self._read)
         draft.reverted.connect(self._revert)
 
@@ -42,7 +44,7 @@ class TypedField(Field):
         if text == self._document_text or not text.strip():
             return ""
         try:
-            read(self.parameter, text)
+            read(self.parameter, text, per_copy=self.accepts_copies)
         except InvalidTextError as error:
             return str(error)
         return ""
@@ -65,7 +67,7 @@ class TypedField(Field):
             self.cleared.emit("typing")
         else:
             try:
-                self.edited.emit(read(self.parameter, text), "typing")
+                self.edited.emit(read(self.parameter, text, per_copy=self.accepts_copies), "typing")
             except InvalidTextError as error:
                 self.reverted.emit()
                 return "" if is_incomplete(self.parameter, text) else str(error)

@@ -1,0 +1,78 @@
+"""Instances of blocks in the window: canvas, inspector, problems, training."""
+
+from __future__ import annotations
+
+import pytest
+from PySide6.QtCore import Qt
+from pytestqt.qtbot import QtBot
+
+from studio.document import edits
+from studio.document.block_edits import edit_block, promote
+from studio.document.block_grouping import group
+from studio.document.model import Document, ParamRef
+from studio.ui.project.project import Project
+from studio.ui.window.main_window import MainWindow
+from tests.ui.test_fields import WindowUser, rows
+
+
+def with_block(document: Document) -> Document:
+    document, _ = group(document, ["hidden", "relu", "dropout"], "dense")
+    document = promote(document, "dense", ParamRef("hidden", "out_features"), "width")
+    return edits.set_param(document, "dense", "repeat", 3)
+
+
+@pytest.fixture
+def blocked(qtbot: QtBot, window: MainWindow, project: Project) -> Project:
+    """The digits template with three of its nodes in a repeated block."""
+    project.store.edit("Group", with_block)
+    qtbot.waitUntil(lambda: project.store.is_checked)
+    project.store.select(["dense"])
+    return project
+
+
+def test_an_instance_has_ports_and_sums(window: MainWindow, blocked: Project) -> None:
+    assert not blocked.store.report.problems
+    content = window.project_views[blocked].canvas.canvas_scene.nodes["dense"].content
+    assert [port.name for port in (*content.inputs, *content.outputs)] == ["input", "output"]
+    assert content.summary == "3 × 3 nodes"
+    assert blocked.store.report.nodes["dense"].parameters == 64 * 256 + 256 + 2 * (256 * 256 + 256)
+
+
+def test_values_per_copy_are_typed_with_bars(qtbot: QtBot, window: MainWindow, blocked: Project) -> None:
+    user = WindowUser(window, qtbot)
+    row = rows(window, blocked)["width"]
+    user.enter(row.field.editor)
+    user.type("64 | 32 | 16")
+    user.key(Qt.Key.Key_Tab)
+    assert blocked.store.document.nodes["dense"].params["width"] == {"each": [64, 32, 16]}
+    assert row.field.text() == "64 | 32 | 16"
+    qtbot.waitUntil(lambda: blocked.store.is_checked)
+    assert blocked.store.report.nodes["dense.2.hidden"].arguments["out_features"] == 16
+    user.enter(row.field.editor)
+    user.type("64 | x")
+    assert "must be a whole number, not 'x'" in row.draft_problem()
+
+
+def test_a_problem_inside_is_shown_at_the_instance(qtbot: QtBot, window: MainWindow, blocked: Project) -> None:
+    def widen(document: Document) -> Document:
+        return edit_block(document, "dense", lambda view: edits.set_param(view, "hidden", "in_features", 100))
+
+    blocked.store.edit("Widen", widen)
+    qtbot.waitUntil(lambda: blocked.store.is_checked and bool(blocked.store.report.errors))
+    view = window.project_views[blocked]
+    assert view.canvas.canvas_scene.nodes["dense"].content.error
+    blocked.store.select([])
+    window.docks["problems"].reveal()
+    qtbot.waitUntil(lambda: bool(view.problems.rows) and view.problems.rows[0].isVisible())
+    row = view.problems.rows[0]
+    qtbot.mouseClick(row, Qt.MouseButton.LeftButton)
+    assert blocked.store.selection == {"dense"}
+    qtbot.mouseClick(row.button, Qt.MouseButton.LeftButton)
+    qtbot.waitUntil(lambda: blocked.store.is_checked and not blocked.store.report.errors)
+
+
+def test_a_project_with_blocks_trains_in_the_window(qtbot: QtBot, window: MainWindow, blocked: Project) -> None:
+    WindowUser(window, qtbot).key(Qt.Key.Key_F10)
+    qtbot.waitUntil(lambda: blocked.runner.state == "paused" and blocked.runner.steps == 1)
+    blocked.runner.stop()
+    qtbot.waitUntil(lambda: not blocked.runner.is_active)
