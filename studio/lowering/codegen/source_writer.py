@@ -94,8 +94,12 @@ class SourceWriter:
         return found
 
     def mark(self, statement: Statement, name: str) -> Statement:
-        """Record the node of a statement and return the statement. In a block, that of its first instance."""
-        self.marks.append((statement, self.scopes[0].prefix + name))
+        """Record the node of a statement and return the statement.
+
+        In a block, it is the node in the first instance, without the index of a copy: "encoder.fc".
+        """
+        parts = (self.scopes[0].prefix + name).split(".")
+        self.marks.append((statement, ".".join(part for part in parts if not part.isdecimal())))
         return statement
 
     def module(self, name: str) -> str:

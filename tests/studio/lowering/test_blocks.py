@@ -198,6 +198,13 @@ def test_unpacking_restores_what_was_grouped(document: Document, data: st.DataOb
     assert {name: replace(node, at=at[name]) for name, node in restored.nodes.items()} == document.nodes
 
 
+def test_lines_of_a_block_belong_to_its_first_instance() -> None:
+    program = lower(checked(repeated({"each": [32, 16, 16]}, 3)))
+    owners = {owner: program.source.splitlines()[line - 1].strip() for line, owner in program.lines.items()}
+    assert owners["dense.hidden"] == "hidden = self.hidden(input)"
+    assert owners["dense"] == "dense = layer(dense)"
+
+
 def test_an_exception_is_blamed_on_the_copy_that_raised_it() -> None:
     program = lower(checked(repeated({"each": [32, 16, 16]}, 3)))
     task = program.build()
