@@ -203,6 +203,11 @@ class Expansion:
                     yield Wire(end, Endpoint(scope.prefix + target.node, target.port))
 
 
+def flat_document(document: Document) -> Document:
+    """The document with its flat graph: itself if it has no instances."""
+    return Expansion(document).flat
+
+
 def _feeding(scope: Scope, port: str) -> tuple[Scope, Endpoint | None]:
     """The scope and the output that feed an input port: of the copy before, or by the wire into the instance."""
     assert scope.parent is not None
@@ -233,4 +238,4 @@ def _promoted_values(block: Block, instance: Node, index: int) -> dict[str, dict
     return values
 
 
-__all__ = ["MAX_NODES", "Expansion", "Scope"]
+__all__ = ["MAX_DEPTH", "MAX_NODES", "Expansion", "Scope", "flat_document"]

@@ -41,6 +41,6 @@ def capture_autograd(task: fit.Task, program: Program) -> AutogradSnapshot:
 
 
 def _owner(node: GraphNode, program: Program) -> str | None:
-    if node.leaf:
-        return node.leaf.partition(".")[0]  # parameter names start with the attribute, which is the canvas node's name
-    return None if node.where is None else program.node_at(*node.where)
+    """The canvas node of an op or parameter: for one in a block, the instance."""
+    path = node.leaf or (None if node.where is None else program.node_at(*node.where))
+    return None if path is None else path.partition(".")[0]  # names of parameters start with that of the node

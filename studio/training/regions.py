@@ -71,8 +71,9 @@ def map_to_canvas(found: Explanation, nodes: Iterable[str], wires: Iterable[Wire
 
 
 def nodes_of(line: SourceLine | None) -> tuple[str, ...]:
-    """The canvas nodes of a line. The update step belongs to all optimizers."""
-    return tuple(line.node.split(", ")) if line is not None and line.node else ()
+    """The canvas nodes of a line: for one in a block, the instance. The update step belongs to all optimizers."""
+    names = line.node.split(", ") if line is not None and line.node else []
+    return tuple(name.partition(".")[0] for name in names)
 
 
 def nodes_of_kernel(kernel: KernelInfo) -> tuple[str, ...]:

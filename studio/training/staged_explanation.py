@@ -11,6 +11,7 @@ from engine import Tensor
 from engine.compiler import Explanation, explain
 from engine.compiler.compile_progress import compile_state
 from engine.data import DataLoader
+from studio.document.block_expansion import flat_document
 from studio.document.model import Document
 from studio.lowering.codegen.task_source import STEP_SETTINGS
 from studio.lowering.program import lower
@@ -77,6 +78,7 @@ def is_same_step(first: Document, second: Document) -> bool:
     """Whether two documents have the same training step: positions, notes and training length may differ."""
     if first is second:
         return True
+    first, second = flat_document(first), flat_document(second)
     same_graph = first.wires == second.wires and first.nodes.keys() == second.nodes.keys()
     if not same_graph or any(
         getattr(first.training, name) != getattr(second.training, name) for name in ("device", *STEP_SETTINGS)

@@ -8,6 +8,7 @@ from typing import Any
 
 from msgspec.structs import asdict
 
+from studio.document.block_expansion import flat_document
 from studio.document.document_errors import FileError
 from studio.document.model import Document, Node
 from studio.nodes.catalogue import Catalogue
@@ -145,7 +146,7 @@ def _flat(run: Run, catalogue: Catalogue) -> dict[str, Any]:
 
 def _document(run: Run) -> Document | None:
     try:
-        return run.read_document()
+        return flat_document(run.read_document())
     except FileError:
         return None
 
@@ -161,7 +162,7 @@ def _metrics(run: Run) -> dict[str, Any]:
 def _node_row(name: str, nodes: Sequence[Node | None], catalogue: Catalogue) -> ComparisonRow:
     kinds = tuple(MISSING if node is None else _kind(node, catalogue) for node in nodes)
     below = _rows([{} if node is None else _parameters(node, catalogue) for node in nodes])
-    return ComparisonRow(name, kinds, below, node=name)
+    return ComparisonRow(name, kinds, below, node=name.partition(".")[0])
 
 
 def _kind(node: Node, catalogue: Catalogue) -> str:

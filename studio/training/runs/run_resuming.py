@@ -16,6 +16,7 @@ from engine import Tensor, fit
 from engine.errors import WeightsError
 from engine.system.files import open_regular
 from studio.document import edits
+from studio.document.block_expansion import flat_document
 from studio.document.document_errors import FileError
 from studio.document.model import Document, Node
 from studio.document.project_files import load
@@ -149,7 +150,8 @@ def load_run(folder: Path) -> ResumedRun:
 
 def _refuse_another_document(document: Document, text: str, folder: Path) -> None:
     """Raise FileError if graph.gradwire differs from the graph in the checkpoint."""
-    trained = loads(text, f"{folder}, graph of the checkpoint")
+    trained = flat_document(loads(text, f"{folder}, graph of the checkpoint"))
+    document = flat_document(document)
     if document.wires != trained.wires or _computed(document) != _computed(trained):
         problem = "differs from the graph in the run's checkpoint"
         raise FileError(str(folder / GRAPH_FILE), "", problem, f"Restore the file. {_NEW_RUN}")

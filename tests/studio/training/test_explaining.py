@@ -9,6 +9,8 @@ import pytest
 from engine import nn
 from engine.compiler import Explanation
 from studio.document import edits
+from studio.document.block_edits import edit_block
+from studio.document.block_grouping import group
 from studio.document.model import Document
 from studio.document.project_templates import template
 from studio.lowering.check import check
@@ -74,6 +76,19 @@ def test_graphs_with_errors_are_refused(digits: Document) -> None:
 )
 def test_what_makes_it_another_step(digits: Document, edit: Callable[[Document], Document], same: bool) -> None:
     assert is_same_step(digits, edit(digits)) is same
+
+
+def test_edits_inside_a_block_make_another_step(digits: Document) -> None:
+    document, _ = group(digits, ["hidden", "relu"], "dense")
+    moved = edit_block(document, "dense", lambda view: edits.move(view, {"relu": (320, 0)}))
+    changed = edit_block(document, "dense", lambda view: edits.set_param(view, "hidden", "out_features", 12))
+    assert is_same_step(document, moved) and not is_same_step(document, changed)
+
+
+def test_a_region_holds_the_instance_of_a_block(digits: Document) -> None:
+    document, _ = group(digits, ["hidden", "relu"], "dense")
+    [region] = map_to_canvas(explained(document), document.nodes, document.wires).regions
+    assert region.nodes == {"flatten", "dense", "dropout", "logits", "cross_entropy", "accuracy", "adam"}
 
 
 def test_one_region_holds_all_that_is_trained(digits: Document) -> None:
