@@ -38,6 +38,18 @@ def test_an_instance_has_ports_and_sums(window: MainWindow, blocked: Project) ->
     assert blocked.store.report.nodes["dense"].parameters == 64 * 256 + 256 + 2 * (256 * 256 + 256)
 
 
+def test_a_renamed_port_of_the_block_is_renamed_at_the_instance(window: MainWindow, blocked: Project) -> None:
+    def rename(document: Document) -> Document:
+        return edit_block(document, "dense", lambda view: edits.rename(view, "input", "features"))
+
+    blocked.store.edit("Rename", rename)
+    scene = window.project_views[blocked].canvas.canvas_scene
+    assert [port.name for port in scene.nodes["dense"].content.inputs] == ["features"]
+    assert "flatten.output -> dense.features" in map(str, scene.wires)
+    blocked.store.undo()
+    assert [port.name for port in scene.nodes["dense"].content.inputs] == ["input"]
+
+
 def test_values_per_copy_are_typed_with_bars(qtbot: QtBot, window: MainWindow, blocked: Project) -> None:
     user = WindowUser(window, qtbot)
     row = rows(window, blocked)["width"]

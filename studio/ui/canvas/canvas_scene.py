@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping
 from PySide6.QtCore import QObject, QPointF, QRectF, Qt, Signal
 from PySide6.QtWidgets import QGraphicsScene
 
+from studio.document import blocks
 from studio.document.document_difference import difference
 from studio.document.model import Document, Node, Wire
 from studio.lowering.report import Report
@@ -103,6 +104,8 @@ class CanvasScene(QGraphicsScene):
                 }
             )
             self._refresh_nodes(self._unknown_types())
+        if change.blocks is not None:
+            self._refresh_nodes(name for name, node in new.nodes.items() if blocks.name_of(node) is not None)
         self._wire_router.reroute()
         self.overview_layer.refresh()
         self.moved.emit()
