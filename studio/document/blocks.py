@@ -60,6 +60,13 @@ def is_recursive(blocks: Mapping[str, Block], name: str) -> bool:
     return name in reachable_blocks(blocks, blocks[name].nodes)
 
 
+def path_and_outer(path: str) -> Iterator[str]:
+    """A path and those of the instances that it is in: "encoder.3.fc", "encoder.3", "encoder"."""
+    while path:
+        yield path
+        path = path.rpartition(".")[0]
+
+
 def renamed_path(path: str, names: Mapping[str, str]) -> str:
     """The path of a node after its outermost node or instance got a new name."""
     name, dot, rest = path.partition(".")

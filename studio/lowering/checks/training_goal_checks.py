@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 
+from studio.document.blocks import path_and_outer
 from studio.document.model import Endpoint, Node
 from studio.lowering.analysis.dataflow import Dataflow
 from studio.lowering.analysis.node_graph import NodeGraph
@@ -118,7 +119,12 @@ def trained_layers(flow: Dataflow, optimizer: str) -> list[str]:
     nodes = flow.document.nodes
     chosen = nodes[optimizer].trains
     possible = trainable_layers(flow, optimizer)
-    return [name for name in possible if not nodes[name].frozen and (not chosen or name in chosen)]
+    return [name for name in possible if not nodes[name].frozen and (not chosen or _is_inside(name, chosen))]
+
+
+def _is_inside(layer: str, chosen: Collection[str]) -> bool:
+    """Whether a layer, or an instance of a block that it is in, is one of the chosen."""
+    return any(path in chosen for path in path_and_outer(layer))
 
 
 def untrained_layers(flow: Dataflow) -> list[str]:
@@ -154,6 +160,8 @@ def _check_chosen_layers(flow: Dataflow, optimizer: str) -> Iterator[Problem]:
     chosen = flow.document.nodes[optimizer].trains
     possible = trainable_layers(flow, optimizer)
     for name in chosen:
+        if any(_is_inside(layer, [name]) for layer in possible):
+            continue
         title = f"Remove {name} from the layers of {optimizer}"
         fix = quick_fixes.trains(optimizer, [other for other in chosen if other != name], title)
         facts = flow.facts.get(name)

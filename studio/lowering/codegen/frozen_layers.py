@@ -6,9 +6,9 @@ from collections import defaultdict
 from collections.abc import Iterable
 
 from studio.document.block_expansion import Scope
+from studio.document.blocks import path_and_outer
 from studio.lowering.analysis.dataflow import Dataflow
 from studio.lowering.checks.training_goal_checks import untrained_layers
-from studio.lowering.codegen.source_writer import path_and_outer
 
 
 class FrozenLayers:

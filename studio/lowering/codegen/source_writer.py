@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
@@ -50,7 +50,7 @@ class SourceWriter:
         self.flow = flow
         self.graph = scopes.graph
         """The graph as it is drawn: an instance is a node of it."""
-        self.paths = {path for name in flow.graph.needed for path in path_and_outer(name)}
+        self.paths = {path for name in flow.graph.needed for path in blocks.path_and_outer(name)}
         """Paths of the nodes of the run and of the instances that they are in."""
         used = [scope for scope in scopes.scopes if scope.parent is None or scope.prefix.rstrip(".") in self.paths]
         self.scopes = used or scopes.scopes[:1]
@@ -226,10 +226,3 @@ class SourceWriter:
         """The preferred variable name of an output, before conflicts are resolved."""
         outputs = self.graph.types[end.node].outputs
         return end.node if len(outputs) == 1 else f"{end.node}_{end.port}"
-
-
-def path_and_outer(path: str) -> Iterator[str]:
-    """A path and those of the instances that it is in: "encoder.3.fc", "encoder.3", "encoder"."""
-    while path:
-        yield path
-        path = path.rpartition(".")[0]

@@ -215,6 +215,20 @@ def test_an_exception_is_blamed_on_the_copy_that_raised_it() -> None:
     assert program.node_of(caught.value) == "dense.2.hidden"
 
 
+def test_an_optimizer_trains_an_instance_or_layers_in_it() -> None:
+    document = grouped(edits.set_trains(mlp(), "adam", ["hidden", "logits"]), "hidden", "relu")
+    assert document.nodes["adam"].trains == ("dense.hidden", "logits")
+    for layers in (("dense.hidden",), ("dense",)):
+        only = edits.set_trains(document, "adam", layers)
+        report = checked(only)
+        assert report.trained["adam"] == ("dense.hidden",) and not report.errors
+        assert "[*self.model.dense.hidden.parameters()]" in lower(report).source
+        assert "self.logits.requires_grad_(False)" in lower(report).source
+        lower(report).build()
+    missing = edits.set_trains(document, "adam", ["dense.gone"])
+    assert "unknown-layer" in codes(missing)
+
+
 def test_promoted_through_two_levels() -> None:
     document = grouped(mlp(), "hidden", "relu", block="inner")
     document = promote(document, "inner", ParamRef("hidden", "out_features"), "width")
