@@ -40,6 +40,11 @@ class Scope:
     copies: dict[str, list[Scope]] = field(default_factory=dict[str, "list[Scope]"])
     """The copies of each expanded instance in it."""
 
+    @property
+    def instance_path(self) -> str:
+        """Path of the instance, without the index of the copy; empty for the canvas."""
+        return "" if self.parent is None else self.parent.prefix + self.instance
+
     def with_inner(self) -> Iterator[Scope]:
         """This scope and all scopes in it, outer ones first."""
         yield self
@@ -111,6 +116,8 @@ class Expansion:
                 return None  # a loop of blocks that pass their input on
             seen.add((id(scope), end))
             if scope.is_boundary(end.node):
+                if scope.nodes[end.node].type != blocks.INPUT or end.port != blocks.GIVEN:
+                    return None  # a stray wire
                 scope, end = _feeding(scope, end.node)
             elif end.node in scope.copies:
                 scope = scope.copies[end.node][-1]

@@ -29,7 +29,7 @@ def block_problems(expansion: Expansion, graphs: Sequence[ScopeGraph]) -> Iterat
         first = each.scopes[0]
         if each.block in expansion.recursive:
             message = f"The block {each.block} contains itself, so it would never end. Remove the inner instance."
-            yield Problem("error", "recursive-block", message, node=first.prefix.rstrip("."))
+            yield Problem("error", "recursive-block", message, node=first.instance_path)
         for name, node_type in each.graph.types.items():
             yield from _misplaced(each, first, name, node_type)
     for each in graphs:
@@ -50,7 +50,7 @@ def _unequal_wiring(expansion: Expansion, each: ScopeGraph) -> Iterator[Problem]
             continue
         unfed = [scope for scope in each.scopes if expansion.source(scope, end) is None]
         if unfed and len(unfed) < len(each.scopes):
-            path = unfed[0].prefix.rstrip(".")
+            path = unfed[0].instance_path
             message = f"{path} needs a wire at {port}, because other instances of {each.block} connect it. Connect it."
             yield Problem("error", "missing-wire", message, node=path, port=port)
 

@@ -42,7 +42,7 @@ def in_scope(problem: Problem, scope: Scope) -> Problem:
     fix = problem.fix
     if fix is not None:
         fix = Fix(fix.title, partial(_edit_definition, name=scope.block, edit=fix.edit))
-    node = scope.prefix.rstrip(".") if problem.node is None else scope.prefix + problem.node
+    node = scope.instance_path if problem.node is None else scope.prefix + problem.node
     message = f"In the block {scope.block}: {problem.message}"
     return replace(problem, message=message, node=node, wire=None, fix=fix)
 
