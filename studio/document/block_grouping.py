@@ -13,7 +13,7 @@ from studio.document.block_expansion import Expansion
 from studio.document.document_errors import EditError
 from studio.document.graph_walk import walk
 from studio.document.instance_updates import update_instances
-from studio.document.model import Block, Document, Endpoint, Node, ParamRef, Wire
+from studio.document.model import MAX_COORDINATE, Block, Document, Endpoint, Node, ParamRef, Wire
 
 GAP = 232.0
 """Distance between a node and a port, or between two unpacked copies, in pixels at 100%."""
@@ -139,7 +139,7 @@ def _unpacked(document: Document, instance: str) -> tuple[Document, dict[str, st
     for path, each in flat.items():
         if path in inner:
             x, y = each.at[0] - left + inner[path].index * width, each.at[1] - top
-            nodes[paths[path]] = replace(each, at=(node.at[0] + x, node.at[1] + y))
+            nodes[paths[path]] = replace(each, at=_bounded(node.at[0] + x, node.at[1] + y))
         else:
             nodes[path] = _with_layers(each, paths)
     wires = (Wire(_renamed(wire.source, paths), _renamed(wire.target, paths)) for wire in expansion.flat.wires)
@@ -180,8 +180,8 @@ def _port_name(port: str) -> str:
 def _with_ports(chosen: Mapping[str, Node], inputs: Iterable[str], outputs: Iterable[str]) -> dict[str, Node]:
     left, top = _corner(chosen.values())
     right = max(node.at[0] for node in chosen.values())
-    before = {name: Node(blocks.INPUT, at=(left - GAP, top + row * ROW)) for row, name in enumerate(inputs)}
-    after = {name: Node(blocks.OUTPUT, at=(right + GAP, top + row * ROW)) for row, name in enumerate(outputs)}
+    before = {name: Node(blocks.INPUT, at=_bounded(left - GAP, top + row * ROW)) for row, name in enumerate(inputs)}
+    after = {name: Node(blocks.OUTPUT, at=_bounded(right + GAP, top + row * ROW)) for row, name in enumerate(outputs)}
     return {**before, **chosen, **after}
 
 
@@ -191,14 +191,17 @@ def _corner(nodes: Iterable[Node]) -> tuple[float, float]:
     return (min((x for x, _ in corners), default=0.0), min((y for _, y in corners), default=0.0))
 
 
+def _bounded(x: float, y: float) -> tuple[float, float]:
+    """A position within the bounds of coordinates."""
+    return (max(-MAX_COORDINATE, min(x, MAX_COORDINATE)), max(-MAX_COORDINATE, min(y, MAX_COORDINATE)))
+
+
 def _center(nodes: Iterable[Node]) -> tuple[float, float]:
     """The mean position of nodes, on the grid."""
     positions = [node.at for node in nodes]
     count = max(len(positions), 1)
-    return (
-        GRID * round(sum(x for x, _ in positions) / count / GRID),
-        GRID * round(sum(y for _, y in positions) / count / GRID),
-    )
+    x, y = sum(x for x, _ in positions) / count, sum(y for _, y in positions) / count
+    return _bounded(GRID * round(x / GRID), GRID * round(y / GRID))
 
 
 def _with_layers(node: Node, paths: Mapping[str, str]) -> Node:
