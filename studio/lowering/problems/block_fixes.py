@@ -20,19 +20,29 @@ UNFED = frozenset({"missing-wire", "not-wired"})
 def in_document(problems: Iterable[Problem], expansion: Expansion) -> Iterator[Problem]:
     """Problems of the flat graph, with fixes of the document. One without such a fix has none.
 
-    An inner input that has no value because an input of the instance has no wire is a problem of the instance.
+    An inner input that has no value because an input of the instance has no wire is a problem of the instance, and so
+    is an inner node that the run does not use.
     """
     seen: set[tuple[str, str]] = set()
-    for problem in problems:
+    for problem in sorted(problems, key=lambda problem: problem.code == "unused"):
         unfed = None if problem.code not in UNFED else _unfed_input(problem, expansion)
-        if unfed is None:
+        if problem.code == "unused" and problem.node != problem.node_on_canvas:
+            if not any(path == problem.node_on_canvas for path, _ in seen):
+                seen.add((str(problem.node_on_canvas), ""))
+                yield _unused_instance(str(problem.node_on_canvas))
+        elif unfed is None:
             fix = None if problem.fix is None else _lifted(problem.fix, expansion.document)
             yield replace(problem, fix=fix, wire=_wire_on_canvas(problem.wire, expansion))
         elif unfed not in seen:
             seen.add(unfed)
             path, port = unfed
             message = f"{path} needs a wire at {port}. Connect an output to it."
-            yield Problem("error", "missing-wire", message, node=path, port=port)
+            yield Problem(problem.severity, "missing-wire", message, node=path, port=port)
+
+
+def _unused_instance(path: str) -> Problem:
+    message = f"{path} has an unconnected output, so it is not part of the run. Connect its output, or remove it."
+    return Problem("warning", "unused", message, node=path)
 
 
 def in_scope(problem: Problem, scope: Scope) -> Problem:

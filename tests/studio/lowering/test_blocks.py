@@ -296,6 +296,14 @@ def test_an_input_without_a_wire_is_a_problem_of_the_instance() -> None:
     assert problem.message == "dense needs a wire at input. Connect an output to it."
 
 
+def test_an_instance_that_the_run_does_not_use_prevents_nothing() -> None:
+    document = edits.add(grouped(mlp(), "hidden", "relu"), "spare", Node("block.dense"))
+    report = checked(document)
+    assert not report.errors
+    assert [(problem.code, problem.node) for problem in report.warnings] == [("missing-wire", "spare")]
+    assert len(losses(document, 1)) == 1
+
+
 @pytest.mark.parametrize(
     ("change", "code", "node"),
     [
