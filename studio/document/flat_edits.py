@@ -7,7 +7,7 @@ from functools import partial
 
 from msgspec.structs import replace
 
-from studio.document import blocks
+from studio.document import blocks, edits
 from studio.document.block_edits import Edit, edit_block, promoted_as
 from studio.document.block_expansion import Expansion, Scope
 from studio.document.document_difference import Difference, difference
@@ -18,13 +18,16 @@ _FLAGS = ("type", "muted", "frozen", "recomputed", "collapsed", "note", "at")
 """Fields of a node besides its parameters."""
 
 
-def edit_flat(document: Document, edit: Edit) -> Document:
+def edit_flat(document: Document, edit: Edit, expansion: Expansion | None = None) -> Document:
     """Apply an edit of the flat graph.
 
     A promoted parameter of an inner node is set at the instance; everything else changes the definition, so that all
     instances follow. Raises EditError if the edit changes wires or the set of nodes inside a block.
+
+    Args:
+        expansion: that of the document, if it is known
     """
-    expansion = Expansion(document)
+    expansion = expansion or Expansion(document)
     before = expansion.flat
     if before is document:
         return edit(document)
@@ -63,11 +66,10 @@ def _with_inner(document: Document, scope: Scope, name: str, old: Node, new: Nod
 def _set(document: Document, scope: Scope, name: str, param: str, value: Json) -> Document:
     """Set a parameter of a node in a scope: at the instance if it is promoted, otherwise in the graph."""
     if scope.parent is None:
-        node = document.nodes[name]
-        return replace(document, nodes={**document.nodes, name: _with_param(node, param, value)})
+        return edits.set_param(document, name, param, value)
     promoted = promoted_as(document.blocks[scope.block], ParamRef(name, param))
     if promoted is None:
-        return edit_block(document, scope.block, partial(_set_in, name=name, param=param, value=value))
+        return edit_block(document, scope.block, partial(edits.set_param, name=name, param=param, value=value))
     each = blocks.values_per_copy(scope.parent.nodes[scope.instance].params.get(promoted))
     if each is not None and scope.index < len(each):
         value = {blocks.EACH: [*each[: scope.index], value, *each[scope.index + 1 :]]}
@@ -77,12 +79,11 @@ def _set(document: Document, scope: Scope, name: str, param: str, value: Json) -
 def _cleared(document: Document, scope: Scope, name: str, param: str) -> Document:
     """Clear a parameter of a node in a scope, where it is set."""
     if scope.parent is None:
-        node = document.nodes[name]
-        return replace(document, nodes={**document.nodes, name: _without_param(node, param)})
+        return edits.clear_param(document, name, param)
     promoted = promoted_as(document.blocks[scope.block], ParamRef(name, param))
     if promoted is not None and promoted in scope.parent.nodes[scope.instance].params:
         return _cleared(document, scope.parent, scope.instance, promoted)
-    return edit_block(document, scope.block, partial(_clear_in, name=name, param=param))
+    return edit_block(document, scope.block, partial(edits.clear_param, name=name, param=param))
 
 
 def _with_structure(document: Document, changed: Difference) -> Document:
@@ -100,22 +101,6 @@ def _with_structure(document: Document, changed: Difference) -> Document:
 
 def _with_fields(view: Document, name: str, fields: dict[str, object]) -> Document:
     return replace(view, nodes={**view.nodes, name: replace(view.nodes[name], **fields)})
-
-
-def _set_in(view: Document, name: str, param: str, value: Json) -> Document:
-    return replace(view, nodes={**view.nodes, name: _with_param(view.nodes[name], param, value)})
-
-
-def _clear_in(view: Document, name: str, param: str) -> Document:
-    return replace(view, nodes={**view.nodes, name: _without_param(view.nodes[name], param)})
-
-
-def _with_param(node: Node, param: str, value: Json) -> Node:
-    return replace(node, params={**node.params, param: value})
-
-
-def _without_param(node: Node, param: str) -> Node:
-    return replace(node, params={key: value for key, value in node.params.items() if key != param})
 
 
 __all__ = ["clear_param_at", "edit_flat"]

@@ -48,6 +48,8 @@ class Checker:
         self._flow = None if previous is None else previous.dataflow
         self._structural = () if self._flow is None else _wiring(self._flow.graph)
         """Problems of the wires of the last check."""
+        self._of_graphs: dict[NodeGraph, tuple[Problem, ...]] = {}
+        """Problems of the graphs of the last check."""
 
     def check(self, document: Document, catalogue: Catalogue, base: Path | None = None) -> Report:
         """Report problems, shapes and node statistics. Never raises; can be called from any thread.
@@ -72,8 +74,13 @@ class Checker:
         return Dataflow(expansion, graph, scopes, self.evaluator, base, reusable)
 
     def _report(self, flow: Dataflow) -> Report:
+        graphs = [each.graph for each in flow.scope_graphs]
+        self._of_graphs = {
+            graph: self._of_graphs[graph] if graph in self._of_graphs else tuple(scope_problems(graph))
+            for graph in graphs
+        }
         own = [
-            in_scope(problem, each.scopes[0]) for each in flow.scope_graphs for problem in scope_problems(each.graph)
+            in_scope(problem, each.scopes[0]) for each in flow.scope_graphs for problem in self._of_graphs[each.graph]
         ]
         own += block_problems(flow.expansion, flow.scope_graphs)
         found = [

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 
 from studio.document.graph_walk import walk
 from studio.document.model import Document, Endpoint, Wire
-from studio.lowering.analysis.block_types import known_type
 from studio.lowering.analysis.node_graph import node_type
 from studio.nodes.catalogue import Catalogue
 from studio.nodes.types import NodeType, Port, PortType
@@ -29,8 +28,8 @@ def refusal(document: Document, catalogue: Catalogue, wire: Wire) -> str | None:
             return f"The project has no node {end.node}."
     if source.node == target.node:
         return f"{source.node} cannot be connected to itself."
-    source_type = _type(document, catalogue, source.node)
-    target_type = _type(document, catalogue, target.node)
+    source_type = node_type(document, catalogue, source.node)
+    target_type = node_type(document, catalogue, target.node)
     output, input_port = source_type.output(source.port), target_type.input(target.port)
     if output is None and source_type.category != "unknown":
         return _no_port(source_type, source, "output", source_type.outputs)
@@ -81,11 +80,6 @@ def _sources_by_node(document: Document) -> Mapping[str, set[str]]:
     for wire in document.wires:
         sources[wire.target.node].add(wire.source.node)
     return sources
-
-
-def _type(document: Document, catalogue: Catalogue, name: str) -> NodeType:
-    found = known_type(document, catalogue, document.nodes[name])
-    return found if found is not None else node_type(document, catalogue, name)
 
 
 def _no_port(owner: NodeType, end: Endpoint, side: str, ports: tuple[Port, ...]) -> str:

@@ -11,7 +11,7 @@ from studio.document import blocks
 from studio.document.block_expansion import Expansion
 from studio.document.graph_walk import walk
 from studio.document.model import Document, Endpoint, Wire
-from studio.lowering.analysis.block_types import BlockTypes
+from studio.lowering.analysis.block_types import BlockTypes, known_type
 from studio.nodes.catalogue import Catalogue, placeholder
 from studio.nodes.types import NodeType, Port, PortType, Role
 
@@ -222,9 +222,10 @@ def port_of(types: Mapping[str, NodeType], end: Endpoint, side: str) -> Port | N
 
 def node_type(document: Document, catalogue: Catalogue, name: str) -> NodeType:
     """The type of one node; for an unknown type a placeholder with the ports that the wires mention."""
-    types = BlockTypes(document.blocks, catalogue)
-    found_type = types.type_of(document.nodes[name])
-    return found_type if found_type is not None else _placeholders(document, types, {name})[name]
+    found_type = known_type(document, catalogue, document.nodes[name])
+    if found_type is not None:
+        return found_type
+    return _placeholders(document, BlockTypes(document.blocks, catalogue), {name})[name]
 
 
 def _types(document: Document, types: BlockTypes) -> dict[str, NodeType]:

@@ -6,11 +6,11 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from functools import partial
 
-from studio.document.block_edits import Edit, edit_block
+from studio.document.block_edits import edit_block
 from studio.document.block_expansion import Expansion, Scope
 from studio.document.document_errors import EditError
 from studio.document.flat_edits import edit_flat
-from studio.document.model import Document, Endpoint, Wire
+from studio.document.model import Endpoint, Wire
 from studio.lowering.problems.problem import Fix, Problem
 
 UNFED = frozenset({"missing-wire", "not-wired"})
@@ -31,7 +31,7 @@ def in_document(problems: Iterable[Problem], expansion: Expansion) -> Iterator[P
                 seen.add((str(problem.node_on_canvas), ""))
                 yield _unused_instance(str(problem.node_on_canvas))
         elif unfed is None:
-            fix = None if problem.fix is None else _lifted(problem.fix, expansion.document)
+            fix = None if problem.fix is None else _lifted(problem.fix, expansion)
             yield replace(problem, fix=fix, wire=_wire_on_canvas(problem.wire, expansion))
         elif unfed not in seen:
             seen.add(unfed)
@@ -51,23 +51,19 @@ def in_scope(problem: Problem, scope: Scope) -> Problem:
         return problem
     fix = problem.fix
     if fix is not None:
-        fix = Fix(fix.title, partial(_edit_definition, name=scope.block, edit=fix.edit))
+        fix = Fix(fix.title, partial(edit_block, name=scope.block, edit=fix.edit))
     node = scope.instance_path if problem.node is None else scope.prefix + problem.node
     message = f"In the block {scope.block}: {problem.message}"
     return replace(problem, message=message, node=node, wire=None, fix=fix)
 
 
-def _edit_definition(document: Document, name: str, edit: Edit) -> Document:
-    return edit_block(document, name, edit)
-
-
-def _lifted(fix: Fix, document: Document) -> Fix | None:
-    lifted = Fix(fix.title, lambda document: edit_flat(document, fix.edit))
+def _lifted(fix: Fix, expansion: Expansion) -> Fix | None:
+    """The fix as an edit of the document; None if it cannot be applied there."""
     try:
-        lifted.edit(document)
+        edit_flat(expansion.document, fix.edit, expansion)
     except EditError:
         return None
-    return lifted
+    return Fix(fix.title, partial(edit_flat, edit=fix.edit))
 
 
 def _unfed_input(problem: Problem, expansion: Expansion) -> tuple[str, str] | None:

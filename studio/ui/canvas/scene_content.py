@@ -58,7 +58,7 @@ class SceneContent:
         return node_content(
             name,
             node,
-            self._catalogue.get(node.type) or node_type(document, self._catalogue, name),
+            node_type(document, self._catalogue, name),
             summary=self._report.nodes.get(name, _NO_INFO).summary,
             live=self._live.get(name, ""),
             problems=self._problems.get(name, ()),
