@@ -57,7 +57,7 @@ def test_values_per_copy_are_typed_with_bars(qtbot: QtBot, window: MainWindow, b
     user.type("64 | 32 | 16")
     user.key(Qt.Key.Key_Tab)
     assert blocked.store.document.nodes["dense"].params["width"] == {"each": [64, 32, 16]}
-    assert row.field.text() == "64 | 32 | 16"
+    assert row.field.text() == "64 | 32 | 16" and not row._problem.isVisible()
     qtbot.waitUntil(lambda: blocked.store.is_checked)
     assert blocked.store.report.nodes["dense.2.hidden"].arguments["out_features"] == 16
     user.enter(row.field.editor)

@@ -11,6 +11,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QGridLayout, QWidget
 
 from engine.registry import REQUIRED, Parameter
+from studio.document.blocks import values_per_copy
 from studio.document.model import Document
 from studio.ui.panels.inspector.parameter_fields import BoolField, ChoiceField, Field
 from studio.ui.panels.inspector.parameter_text import shown
@@ -179,7 +180,9 @@ class ParameterRow(QWidget):
     def _show_problem(self) -> None:
         problem = self._typed_problem
         if not problem and self._value.is_set and not self._value.is_mixed:
-            problem = self.parameter.problem(self._value.value) or ""
+            each = values_per_copy(self._value.value) if self._setting.per_copy else None
+            problems = map(self.parameter.problem, [self._value.value] if each is None else each)
+            problem = next(filter(None, problems), "")
         self._problem.setText(f"{self.parameter.name} {problem}." if problem else "")
         self._problem.setVisible(bool(problem))
         self.field.set_invalid(bool(problem))
