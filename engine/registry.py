@@ -73,7 +73,7 @@ class FromInput:
 
 @dataclass(frozen=True, slots=True)
 class Preset:
-    """Default of forms and project files, for an argument with a default that works only in scripts."""
+    """Default of forms and project files, for an argument whose default is meant for scripts."""
 
     value: Any
 

@@ -47,12 +47,31 @@ def _wires_as_text(file: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def _with_blocks(file: dict[str, Any]) -> dict[str, Any]:
-    """Format 3 adds definitions of blocks."""
-    return file
+SEQUENCE_TYPES = frozenset(
+    f"nn.{name}"
+    for name in (
+        *("RNN", "LSTM", "GRU"),
+        *("MultiheadAttention", "TransformerEncoderLayer", "TransformerDecoderLayer", "Transformer"),
+    )
+)
 
 
-MIGRATIONS: Mapping[int, Migration] = {1: _wires_as_text, 2: _with_blocks}
+def _batches_second(file: dict[str, Any]) -> dict[str, Any]:
+    """Format 3 adds definitions of blocks. Without `batch_first`, sequence layers now take batches first."""
+    return {**file, "nodes": _each(file.get("nodes"), _batch_second)}
+
+
+def _batch_second(node: object) -> object:
+    if not isinstance(node, dict):
+        return node
+    fields = cast("dict[str, object]", node)
+    key, params = fields.get("type"), fields.get("params", {})
+    if not isinstance(key, str) or key not in SEQUENCE_TYPES or not isinstance(params, dict) or "batch_first" in params:
+        return fields
+    return {**fields, "params": {**cast("dict[str, object]", params), "batch_first": False}}
+
+
+MIGRATIONS: Mapping[int, Migration] = {1: _wires_as_text, 2: _batches_second}
 """Migration step by the version it starts from."""
 
 

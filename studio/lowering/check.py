@@ -21,6 +21,7 @@ from studio.lowering.checks.data_split_checks import data_split_problems
 from studio.lowering.checks.memory_check import memory_problems
 from studio.lowering.checks.parameter_checks import parameter_problems
 from studio.lowering.checks.schedule_checks import schedule_problems
+from studio.lowering.checks.sequence_checks import sequence_problems
 from studio.lowering.checks.shape_checks import shape_problems
 from studio.lowering.checks.structure_checks import scope_problems, wiring_problems
 from studio.lowering.checks.training_goal_checks import trainable_layers, trained_layers, training_goal_problems
@@ -94,6 +95,7 @@ class Checker:
             *data_split_problems(flow),
             *schedule_problems(flow),
             *value_mistakes(flow),
+            *sequence_problems(flow),
         ]
         problems = _unique(found, flow, flow.document)
         if not flow.expansion.is_flat:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any, TypeAlias
 
-from engine.registry import Count, Range, Size
+from engine.registry import Count, Preset, Range, Size
 
 SizePerDim: TypeAlias = Size | tuple[Size, ...]
 """One size for all spatial dimensions, or one for each."""
@@ -19,3 +19,6 @@ ScriptOnly: TypeAlias = Any
 
 DeviceArgument: TypeAlias = ScriptOnly
 """A `Device` or its name; None for the default device."""
+
+BatchFirst: TypeAlias = Annotated[bool, Preset(True)]
+"""False by default in scripts, as in PyTorch. Data loaders give batches first, so forms and project files use True."""

@@ -7,7 +7,7 @@ from typing import Annotated
 from engine.dtypes import DType
 from engine.nn import functional as F
 from engine.nn import init
-from engine.nn.layers.annotations import DeviceArgument
+from engine.nn.layers.annotations import BatchFirst, DeviceArgument
 from engine.nn.layers.linear import Linear
 from engine.nn.module import Module
 from engine.nn.parameter import Parameter
@@ -47,7 +47,7 @@ class MultiheadAttention(Module):
         add_zero_attn: bool = False,
         kdim: Size | None = None,
         vdim: Size | None = None,
-        batch_first: bool = False,
+        batch_first: BatchFirst = False,
         device: DeviceArgument = None,
         dtype: DType | None = None,
     ) -> None:

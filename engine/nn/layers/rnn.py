@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 from engine.dtypes import DType
 from engine.nn.functional import recurrent
 from engine.nn.functional.recurrent import RecurrentWeights
-from engine.nn.layers.annotations import DeviceArgument
+from engine.nn.layers.annotations import BatchFirst, DeviceArgument
 from engine.nn.layers.rnn_base import Result, RNNBase
 from engine.registry import LAYERS, FromInput, Probability, Repeats, Size
 from engine.tensors import Tensor
@@ -41,7 +41,7 @@ class RNN(RNNBase):
         num_layers: Repeats = 1,
         nonlinearity: Literal["tanh", "relu"] = "tanh",
         bias: bool = True,
-        batch_first: bool = False,
+        batch_first: BatchFirst = False,
         dropout: Probability = 0.0,
         bidirectional: bool = False,
         device: DeviceArgument = None,

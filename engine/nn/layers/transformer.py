@@ -9,7 +9,7 @@ from engine.dtypes import DType
 from engine.functions import where
 from engine.nn import init
 from engine.nn.containers.module_list import ModuleList
-from engine.nn.layers.annotations import DeviceArgument
+from engine.nn.layers.annotations import BatchFirst, DeviceArgument
 from engine.nn.layers.layer_norm import LayerNorm
 from engine.nn.layers.transformer_layers import Activation, TransformerDecoderLayer, TransformerEncoderLayer
 from engine.nn.module import Module
@@ -116,7 +116,7 @@ class Transformer(Module):
         custom_encoder: Module | None = None,
         custom_decoder: Module | None = None,
         layer_norm_eps: Positive = 1e-5,
-        batch_first: bool = False,
+        batch_first: BatchFirst = False,
         norm_first: bool = False,
         bias: bool = True,
         device: DeviceArgument = None,

@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 
 from engine.dtypes import DType
 from engine.nn import functional as F
-from engine.nn.layers.annotations import DeviceArgument
+from engine.nn.layers.annotations import BatchFirst, DeviceArgument
 from engine.nn.layers.dropout import Dropout
 from engine.nn.layers.layer_norm import LayerNorm
 from engine.nn.layers.linear import Linear
@@ -55,7 +55,7 @@ class TransformerEncoderLayer(Module):
         dropout: Probability = 0.1,
         activation: Activation = "relu",
         layer_norm_eps: Positive = 1e-5,
-        batch_first: bool = False,
+        batch_first: BatchFirst = False,
         norm_first: bool = False,
         bias: bool = True,
         device: DeviceArgument = None,
@@ -131,7 +131,7 @@ class TransformerDecoderLayer(Module):
         dropout: Probability = 0.1,
         activation: Activation = "relu",
         layer_norm_eps: Positive = 1e-5,
-        batch_first: bool = False,
+        batch_first: BatchFirst = False,
         norm_first: bool = False,
         bias: bool = True,
         device: DeviceArgument = None,

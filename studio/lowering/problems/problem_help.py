@@ -65,6 +65,7 @@ HELP: Mapping[str, str] = {
     "no-probabilities": "Binary cross entropy computes logarithms of its input, which has to lie between 0 and 1.",
     "no-log-probabilities": "A loss that expects log-probabilities has no minimum for raw scores.",
     "softmax-over-batch": "Probabilities over the batch depend on which samples are in it.",
+    "sequence-along-batch": "Without batch_first, a sequence layer reads dimension 0 as time; it is the batch.",
     "few-embeddings": "An embedding looks up one row per index, so it needs more rows than the largest index.",
     "learning-rate-zero": "With a learning rate of 0 the weights never change.",
     "one-class": "With a single class every prediction is correct.",

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
 from studio.document.document_errors import FileError
-from studio.document.migrations import MIGRATIONS, VERSION, migrate
+from studio.document.migrations import MIGRATIONS, SEQUENCE_TYPES, VERSION, migrate
 from studio.document.model import Document, Endpoint, Node, TrainingSettings, Wire
 from studio.document.project_format import loads
+from studio.nodes.catalogue import catalogue
 
 VERSION_1 = """
 {
@@ -34,6 +37,23 @@ def test_version_1() -> None:
     )
 
 
+def test_sequence_layers_of_earlier_versions_keep_the_batch_second() -> None:
+    nodes = {
+        "default": {"type": "nn.LSTM", "params": {"hidden_size": 4}},
+        "bare": {"type": "nn.GRU"},
+        "first": {"type": "nn.RNN", "params": {"batch_first": True}},
+        "cell": {"type": "nn.LSTMCell", "params": {"hidden_size": 4}},
+    }
+    migrated = loads(json.dumps({"gradwire": 2, "nodes": nodes, "wires": []})).nodes
+    params = {name: node.params.get("batch_first") for name, node in migrated.items()}
+    assert params == {"default": False, "bare": False, "first": True, "cell": None}
+    assert loads(json.dumps({"gradwire": 3, "nodes": nodes, "wires": []})).nodes["bare"].params == {}
+
+
+def test_all_types_that_process_sequences_are_migrated() -> None:
+    assert {each.key for each in catalogue() if each.param("batch_first")} == SEQUENCE_TYPES
+
+
 def test_migrating_leaves_the_input_alone() -> None:
     file = {"gradwire": 1, "nodes": {"a": {"position": [0, 0]}}, "wires": [["a", "b", "c", "d"]]}
     assert migrate(file)["gradwire"] == VERSION
@@ -54,6 +74,7 @@ def test_the_present_version_is_passed_on() -> None:
         (('"position": [8, 16]', '"position": [8, 16], "at": [0, 0]'), "nodes.a.position", "is not a known field"),
         (('"position": [8, 16]', '"position": "left"'), "nodes.a.at", 'must be a list, not "left"'),
         (('"b", "input"', '"ghost", "input"'), "wires[0]", 'the file has no node "ghost"'),
+        (('{"type": "nn.ReLU"}', '{"type": ["nn.ReLU"]}'), "nodes.b.type", "must be"),
         (('"nodes"', '"knots"'), "nodes", "must be an object of nodes by name, not null"),
     ],
 )

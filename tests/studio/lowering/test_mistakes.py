@@ -25,6 +25,14 @@ MISTAKES: dict[str, Document] = {
     "batch-norm-single": digits(
         {**FLATTEN, "norm": "nn.BatchNorm1d", **LOGITS}, batches=Node("data.Batches", {"batch_size": 1})
     ),
+    "sequence-along-batch": digits(
+        {
+            "rows": Node("nn.Flatten", {"end_dim": 2}),
+            "lstm": Node("nn.LSTM", {"hidden_size": 4, "batch_first": False}),
+            **FLATTEN,
+            **LOGITS,
+        }
+    ),
     "in-place-shared": digits(
         {**FLATTEN, "hidden": Node("nn.Linear", {"out_features": 32}), "relu": Node("nn.ReLU", {"inplace": True})},
         last="logits",

@@ -71,6 +71,14 @@ def test_presets_are_written_out() -> None:
     assert "self.probabilities = nn.Softmax(dim=-1)" in text
 
 
+def test_sequence_layers_take_batches_first() -> None:
+    rows, lstm = Node("nn.Flatten", {"end_dim": 2}), Node("nn.LSTM", {"hidden_size": 4})
+    text = source(
+        digits({"rows": rows, "lstm": lstm, "flatten": "nn.Flatten", "out": Node("nn.Linear", {"out_features": 10})})
+    )
+    assert "nn.LSTM(input_size=8, hidden_size=4, batch_first=True)" in text
+
+
 def test_the_source_of_the_digits_example() -> None:
     path = ROOT / "examples" / "digits_mlp.gradwire"
     assert lower(check(load(path), catalogue(), base=path.parent), name=path.stem).source == GOLDEN
