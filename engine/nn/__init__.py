@@ -17,6 +17,8 @@ from engine.nn.layers.adaptive_pool import AdaptiveAvgPool3d as AdaptiveAvgPool3
 from engine.nn.layers.adaptive_pool import AdaptiveMaxPool1d as AdaptiveMaxPool1d
 from engine.nn.layers.adaptive_pool import AdaptiveMaxPool2d as AdaptiveMaxPool2d
 from engine.nn.layers.adaptive_pool import AdaptiveMaxPool3d as AdaptiveMaxPool3d
+from engine.nn.layers.attention_heads import MergeHeads as MergeHeads
+from engine.nn.layers.attention_heads import SplitHeads as SplitHeads
 from engine.nn.layers.avg_pool import AvgPool1d as AvgPool1d
 from engine.nn.layers.avg_pool import AvgPool2d as AvgPool2d
 from engine.nn.layers.avg_pool import AvgPool3d as AvgPool3d
@@ -118,6 +120,8 @@ from engine.nn.layers.recurrent_cells import RNNCellBase as RNNCellBase
 from engine.nn.layers.rms_norm import RMSNorm as RMSNorm
 from engine.nn.layers.rnn import RNN as RNN
 from engine.nn.layers.rnn_base import RNNBase as RNNBase
+from engine.nn.layers.sequence_positions import CausalMask as CausalMask
+from engine.nn.layers.sequence_positions import Positions as Positions
 from engine.nn.layers.shuffle import ChannelShuffle as ChannelShuffle
 from engine.nn.layers.shuffle import PixelShuffle as PixelShuffle
 from engine.nn.layers.shuffle import PixelUnshuffle as PixelUnshuffle
@@ -177,6 +181,10 @@ from engine.nn.parameter import UninitializedBuffer as UninitializedBuffer
 from engine.nn.parameter import UninitializedParameter as UninitializedParameter
 
 __all__ = [
+    "Positions",
+    "CausalMask",
+    "SplitHeads",
+    "MergeHeads",
     "CELU",
     "ELU",
     "GELU",

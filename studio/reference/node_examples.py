@@ -21,6 +21,7 @@ RANKS: Mapping[str, tuple[Any, ...]] = {"": (N, 16), "1d": (N, 16, 32), "2d": (N
 """Shapes to try. A layer whose name ends in a number of dimensions is tried with that shape alone."""
 
 IMAGES = Spec((N, 16, 32, 32), float32)
+SEQUENCES = Spec((N, 32, 16), float32)
 
 INPUTS: Mapping[str, tuple[Spec, ...]] = {
     "Recurrent": (Spec((32, N, 16), float32),),
@@ -30,6 +31,10 @@ INPUTS: Mapping[str, tuple[Spec, ...]] = {
     "nn.LSTMCell": (Spec((N, 16), float32),),
     "nn.GRUCell": (Spec((N, 16), float32),),
     "nn.Halves": (Spec((2 * N, 16), float32),),
+    "nn.SplitHeads": (SEQUENCES,),
+    "nn.MergeHeads": (Spec((N, 4, 32, 16), float32),),
+    "nn.Positions": (SEQUENCES,),
+    "nn.CausalMask": (SEQUENCES,),
     "nn.Fold": (Spec((N, 64, 49), float32),),
     "nn.Unfold": (IMAGES,),
     "nn.PixelShuffle": (IMAGES,),

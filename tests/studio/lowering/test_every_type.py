@@ -63,6 +63,7 @@ PARAMS: dict[str, dict[str, Any]] = {
     "nn.RMSNorm": {"normalized_shape": 8},
     "ops.cat": {"dim": 1},
     "nn.Halves": {"dim": 2},
+    "nn.SplitHeads": {"num_heads": 2},
     "lr_scheduler.StepLR": {"step_size": 2},
     "lr_scheduler.MultiStepLR": {"milestones": [2, 4]},
     "lr_scheduler.ExponentialLR": {"gamma": 0.9},
@@ -94,6 +95,9 @@ FLAT = {"nn.BatchNorm1d", "nn.Dropout1d", "nn.EmbeddingBag", "nn.RNNCell", "nn.L
 """Layers that take vectors."""
 
 SEQUENCES = {
+    "nn.SplitHeads",
+    "nn.Positions",
+    "nn.CausalMask",
     "nn.MultiheadAttention",
     "nn.TransformerEncoderLayer",
     "nn.TransformerDecoderLayer",
@@ -103,6 +107,9 @@ SEQUENCES = {
     "nn.GRU",
 }
 """Layers that take sequences; the rows of an image are the steps."""
+
+WITHOUT_BATCH = {"nn.Positions", "nn.CausalMask"}
+"""Layers whose output has no batch dimension."""
 
 WHOLE_NUMBERS = {"nn.Embedding", "nn.EmbeddingBag"}
 CLASS_JUDGES = {
@@ -144,9 +151,17 @@ def layer(node: Node) -> Document:
     samples = ["digits.samples -> batches.samples"] if node.type in WHOLE_NUMBERS else FED
     head = {name: HEAD[name] for name in HEAD if name != "scale" or node.type not in WHOLE_NUMBERS}
     ports = catalogue()[node.type]
-    wires = ["batches.input -> before.input", f"it.{ports.outputs[0].name} -> flat.input"]
+    output, joined = f"it.{ports.outputs[0].name}", dict[str, Node]()
+    wires = ["batches.input -> before.input"]
+    if node.type in WITHOUT_BATCH:
+        joined = {"joined": Node("ops.maximum")}
+        wires += ["before.output -> joined.x", f"{output} -> joined.y"]
+        output = "joined.output"
+    wires += [f"{output} -> flat.input"]
     wires += [f"before.output -> it.{port.name}" for port in ports.inputs if not port.optional]
-    return document({**head, **before, "it": node, **TAIL}, [*samples, *wires, "flat.output -> scores.input", *JUDGED])
+    return document(
+        {**head, **before, "it": node, **joined, **TAIL}, [*samples, *wires, "flat.output -> scores.input", *JUDGED]
+    )
 
 
 def _shaped_for(key: str) -> Node:
