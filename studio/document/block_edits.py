@@ -155,7 +155,7 @@ def free_block_name(document: Document, base: str) -> str:
 def with_blocks(document: Document, piece: Document) -> tuple[Document, Document]:
     """The document with the definitions that another one uses, and that one with their names here.
 
-    Equal definitions are shared. One with another definition's name gets a new name.
+    Equal definitions are shared, whatever their origin. One with another definition's name gets a new name.
     """
     names = naming.UniqueNames([*document.blocks, *piece.blocks])
     while other := _conflict(document.blocks, piece):
@@ -168,7 +168,11 @@ def with_blocks(document: Document, piece: Document) -> tuple[Document, Document
 def _conflict(defined: Mapping[str, Block], piece: Document) -> str | None:
     """A block that `piece` uses, whose name is that of another definition."""
     used = blocks.reachable_blocks(piece.blocks, piece.nodes)
-    return next((name for name in used if name in defined and defined[name] != piece.blocks[name]), None)
+    return next((name for name in used if name in defined and not _are_equal(defined[name], piece.blocks[name])), None)
+
+
+def _are_equal(block: Block, other: Block) -> bool:
+    return block == other or replace(block, origin=other.origin) == other
 
 
 # -- what all of them use ---------------------------------------------------------------------

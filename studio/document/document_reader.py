@@ -9,7 +9,7 @@ import msgspec
 
 from studio.document import node_names as naming
 from studio.document.json_values import JsonError, format_json, validated_copy
-from studio.document.model import Block, Document, Endpoint, Node, ParamRef, TrainingSettings, Wire
+from studio.document.model import Block, BlockOrigin, Document, Endpoint, Node, ParamRef, TrainingSettings, Wire
 from studio.document.strict_json import child_path
 from studio.document.validation_messages import unknown_field, validation_problem
 
@@ -17,7 +17,7 @@ T = TypeVar("T")
 
 FIELDS = ("gradwire", "description", "training", "nodes", "wires", "blocks")
 """Fields of a project file, in this order. Nodes and wires are required."""
-BLOCK_FIELDS = ("description", "params", "nodes", "wires")
+BLOCK_FIELDS = ("description", "tags", "origin", "params", "nodes", "wires")
 """Fields of a definition, in this order. Nodes and wires are required."""
 
 
@@ -60,6 +60,8 @@ def _block(name: str, raw: object) -> Block:
         wires=read_wires(_required(file, "wires", location), nodes, field=f"{location}.wires"),
         params=_promoted(file.get("params", {}), nodes, f"{location}.params"),
         description=_convert(file.get("description", ""), str, f"{location}.description"),
+        tags=_convert(file.get("tags", ()), tuple[str, ...], f"{location}.tags"),
+        origin=_convert(file["origin"], BlockOrigin, f"{location}.origin") if "origin" in file else None,
     )
 
 

@@ -155,6 +155,15 @@ class ParamRef(msgspec.Struct, frozen=True, order=True, array_like=True):
         return f"{self.node}.{self.param}"
 
 
+class BlockOrigin(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The block of a library that a definition is a copy of."""
+
+    library: Literal["shipped", "user"]
+    name: Annotated[str, Meta(min_length=1)]
+    digest: str
+    """Digest of the library's block when it was copied."""
+
+
 class Block(msgspec.Struct, frozen=True):
     """A definition: the graph that all nodes of type "block.NAME", its instances, stand for.
 
@@ -166,6 +175,10 @@ class Block(msgspec.Struct, frozen=True):
     params: dict[str, tuple[ParamRef, ...]] = msgspec.field(default_factory=dict)
     """Promoted parameters: name at the instance → the parameters of inner nodes that it sets."""
     description: str = ""
+    tags: tuple[str, ...] = ()
+    """Further words by which a search finds it."""
+    origin: BlockOrigin | None = None
+    """The block of a library that it is a copy of."""
 
 
 class Document(msgspec.Struct, frozen=True):

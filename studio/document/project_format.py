@@ -20,7 +20,7 @@ from studio.document.model import Block, Document, Node, TrainingSettings, Wire
 from studio.document.project_schema import schema
 from studio.document.strict_json import decode, parse
 
-__all__ = ["SUFFIX", "dumps", "layout", "loads", "parse_object", "schema"]
+__all__ = ["SUFFIX", "block_text", "dumps", "layout", "loads", "parse_object", "schema"]
 
 
 def dumps(document: Document) -> str:
@@ -54,7 +54,7 @@ def layout(document: Document, **wires: Iterable[Wire]) -> str:
         sections.append(f'"training": {_object(training, 1)}')
     sections += _graph(document, 1, wires)
     if document.blocks:
-        defined = {name: _block(block) for name, block in document.blocks.items()}
+        defined = {name: block_text(block) for name, block in document.blocks.items()}
         sections.append(f'"blocks": {_object(defined, 1)}')
     return _lines("{", sections, "}", 0) + "\n"
 
@@ -69,8 +69,10 @@ def _graph(graph: Document | Block, depth: int, wires: Mapping[str, Iterable[Wir
     return [f'"nodes": {_object(nodes, depth)}', *(f'"{title}": {text}' for title, text in lists.items())]
 
 
-def _block(block: Block) -> str:
-    sections = [f'"description": {_json(block.description)}'] if block.description else []
+def block_text(block: Block) -> str:
+    """The text of a definition within a project file."""
+    plain = {"description": block.description, "tags": block.tags, "origin": block.origin}
+    sections = [f'"{name}": {_json(msgspec.to_builtins(value))}' for name, value in plain.items() if value]
     if block.params:
         params = {name: _json([str(ref) for ref in refs]) for name, refs in block.params.items()}
         sections.append(f'"params": {_object(params, 3)}')

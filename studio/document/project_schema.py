@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 
 from studio.document.migrations import VERSION
-from studio.document.model import Node, TrainingSettings
+from studio.document.model import BlockOrigin, Node, TrainingSettings
 
 _NAME = r"[^\s.]+"
 _END = rf"{_NAME}\.{_NAME}"
@@ -19,7 +19,8 @@ def schema() -> dict[str, Any]:
 
     It cannot say that wires lead to nodes of the file, that an input has one wire, or what an identifier is.
     """
-    (node, training), parts = msgspec.json.schema_components((Node, TrainingSettings), ref_template="#/$defs/{name}")
+    types = (Node, TrainingSettings, BlockOrigin)
+    (node, training, origin), parts = msgspec.json.schema_components(types, ref_template="#/$defs/{name}")
     graph = {
         "nodes": {
             "description": "Nodes by name, which is a Python identifier.",
@@ -38,6 +39,8 @@ def schema() -> dict[str, Any]:
         "type": "object",
         "properties": {
             "description": {"type": "string", "default": ""},
+            "tags": {"description": "Further words for searches.", "type": "array", "items": {"type": "string"}},
+            "origin": origin,
             "params": {
                 "description": 'Promoted parameters by name: the parameters "node.param" that each sets.',
                 "type": "object",

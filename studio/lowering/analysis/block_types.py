@@ -75,6 +75,7 @@ def _instance_type(name: str, block: Block, params: list[Parameter]) -> NodeType
         summary=summary or f"The block {name}.",
         help=rest.strip(),
         icon="block",
+        tags=block.tags,
         inputs=tuple(_port(port, block.nodes[port]) for port in blocks.input_ports(block.nodes)),
         outputs=tuple(_port(port, block.nodes[port]) for port in blocks.output_ports(block.nodes)),
         params=tuple(params),

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from studio.document import block_edits, blocks, edits, node_clipboard
 from studio.document.block_grouping import group, unpack
 from studio.document.document_errors import EditError
-from studio.document.model import Block, Document, Endpoint, Json, Node, ParamRef, TrainingSettings, Wire
+from studio.document.model import Block, BlockOrigin, Document, Endpoint, Json, Node, ParamRef, TrainingSettings, Wire
 from studio.document.node_names import problem as name_problem
 
 TYPES = ("nn.Linear", "nn.ReLU", "data.Digits", "optim.Adam", "gone.Layer2077", "ünknown type")
@@ -60,6 +60,10 @@ trainings = st.builds(
     device=st.sampled_from(["auto", "cpu", "cuda"]),
     compile=st.booleans(),
 )
+tags = st.one_of(st.just(()), st.lists(texts, max_size=2).map(tuple))
+origins = st.builds(
+    BlockOrigin, library=st.sampled_from(["shipped", "user"]), name=st.sampled_from(BLOCKS), digest=texts
+)
 
 
 @st.composite
@@ -81,7 +85,8 @@ def definitions(draw: st.DrawFn) -> Block:
     members, wires = draw(graphs(inner, 5))
     refs = [ParamRef(name, param) for name in members for param in ("bias", "out_features")]
     promoted = draw(st.lists(st.sampled_from(refs), unique=True, max_size=3)) if refs else []
-    return Block(members, wires, {f"p{index}": (ref,) for index, ref in enumerate(promoted)}, draw(texts))
+    params = {f"p{index}": (ref,) for index, ref in enumerate(promoted)}
+    return Block(members, wires, params, draw(texts), draw(tags), draw(st.none() | origins))
 
 
 @st.composite
