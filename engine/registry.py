@@ -140,6 +140,7 @@ class Parameter:
     single: bool = True
     """Whether one number may be given instead of a tuple."""
     choices: tuple[Any, ...] = ()
+    """Values of a choice; of a number, the words allowed in its place, such as "same" for a padding."""
     from_input: FromInput | None = None
     from_training: bool = False
     """Whether the value depends on the length of the training."""
@@ -150,10 +151,17 @@ class Parameter:
     def required(self) -> bool:
         return self.default is REQUIRED
 
+    @property
+    def _noun(self) -> str:
+        words = () if self.kind == "choice" else map(repr, self.choices)
+        return " or ".join((_NOUNS[self.kind], *words))
+
     def problem(self, value: Any) -> str | None:
         """Return why `value` is invalid, as the end of a sentence that starts with the argument's name; else None."""
         if value is None:
-            return None if self.optional else f"must be {_NOUNS[self.kind]}, not empty"
+            return None if self.optional else f"must be {self._noun}, not empty"
+        if self.kind != "choice" and isinstance(value, str) and value in self.choices:
+            return None
         if self.kind == "choice":
             is_choice = any(type(value) is type(choice) and value == choice for choice in self.choices)
             return None if is_choice else f"must be one of {', '.join(map(repr, self.choices))}, not {_quoted(value)}"
@@ -177,7 +185,7 @@ class Parameter:
 
     def _scalar_problem(self, value: Any) -> str | None:
         if not isinstance(value, _TYPES[self.kind]) or (isinstance(value, bool) and self.kind != "bool"):
-            return f"must be {_NOUNS[self.kind]}, not {_quoted(value)}"
+            return f"must be {self._noun}, not {_quoted(value)}"
         if self.kind == "path":
             return _path_problem(str(value))
         if isinstance(value, (int, float)) and not math.isfinite(_float(value)):
@@ -428,14 +436,14 @@ def _kind(options: list[Any]) -> tuple[Kind | None, tuple[Any, ...]]:
     literals = tuple(
         value for option in options if typing.get_origin(option) is Literal for value in typing.get_args(option)
     )
-    if literals:
-        return "choice", literals
     tuples = [option for option in options if typing.get_origin(option) is tuple]
     if tuples:
         element = _strip(typing.get_args(tuples[0])[0])[0]
-        return ("ints" if element is int else "floats" if element is float else None), ()
+        return ("ints" if element is int else "floats" if element is float else None), literals
     simple: dict[Any, Kind] = {bool: "bool", float: "float", int: "int", str: "str"}
     # int | float is a float; for other unions the first type counts.
     found: list[Kind] = [simple[option] for option in options if option in simple]
-    kinds = sorted(found, key=lambda kind: kind != "float")
-    return next(iter(kinds), None), ()
+    kinds: list[Kind] = sorted(found, key=lambda kind: kind != "float")
+    if literals:
+        kinds.append("choice")
+    return next(iter(kinds), None), literals

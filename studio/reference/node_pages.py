@@ -146,7 +146,8 @@ def _default(parameter: Parameter) -> str:
 
 def _bounds(parameter: Parameter) -> str:
     if parameter.choices:
-        return ", ".join(code(json.dumps(choice, ensure_ascii=False)) for choice in parameter.choices)
+        choices = ", ".join(code(json.dumps(choice, ensure_ascii=False)) for choice in parameter.choices)
+        return f"{parameter.range} or {choices}" if parameter.range else choices
     if parameter.path is not None:
         return ", ".join(map(code, parameter.path.suffixes))
     return str(parameter.range or "")

@@ -63,6 +63,7 @@ class Sample:
         mode: Literal["mean", "sum"] = "mean",
         level: Literal[1, 2] | None = None,
         size: Size | tuple[Size, Size] = 3,
+        padding: Count | tuple[Count, Count] | Literal["same", "valid"] = 0,
         sizes: tuple[Size, ...] = (1,),
         seed: Seed = 0,
         betas: tuple[float, float] = (0.9, 0.999),
@@ -89,6 +90,7 @@ SCHEMA = {parameter.name: parameter for parameter in parameters(Sample)}
         ("mode", "choice", False, False),
         ("level", "choice", True, False),
         ("size", "ints", False, False),
+        ("padding", "ints", False, False),
         ("betas", "floats", False, False),
         ("momentum", "float", True, False),
         ("decay", "float", False, False),
@@ -114,6 +116,7 @@ def test_annotations_and_help_are_carried_along() -> None:
     assert features.help == "size of the last dimension"
     assert (SCHEMA["size"].range, SCHEMA["path"].path) == (Range(ge=1), PathTo("file", (".csv",)))
     assert (SCHEMA["mode"].choices, SCHEMA["level"].choices) == (("mean", "sum"), (1, 2))
+    assert (SCHEMA["padding"].choices, SCHEMA["padding"].range) == (("same", "valid"), Range(ge=0))
     assert (SCHEMA["betas"].default, SCHEMA["rate"].help, SCHEMA["offset"].help) == ((0.9, 0.999), "how fast", "")
     assert argument_help(Sample)["unknown_type"] == "not shown"
     assert "nothing" not in argument_help(Sample)
@@ -154,6 +157,10 @@ def test_help_of_arguments_is_inherited() -> None:
         ("size", (3, 3, 3), "must be one or 2 whole numbers, not 3"),
         ("size", (), "must be one or 2 whole numbers, not 0"),
         ("sizes", (3, 3, 3), None),
+        ("padding", "same", None),
+        ("padding", (1, 2), None),
+        ("padding", -1, "must be ≥ 0, not -1"),
+        ("padding", "full", "must be whole numbers or 'same' or 'valid', not 'full'"),
         ("sizes", (), "must be one or more whole numbers, not 0"),
         ("sizes", 3, "must be one or more whole numbers, not 1"),
         ("betas", (0.9,), "must be 2 numbers, not 1"),

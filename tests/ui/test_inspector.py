@@ -268,6 +268,7 @@ def test_project_form_is_shown_without_a_selection(panel: InspectorPanel, store:
         (Parameter("x", "float"), "1e-3", 0.001),
         (Parameter("x", "float", optional=True), "none", None),
         (Parameter("x", "ints"), "(1, 2)", [1, 2]),
+        (Parameter("x", "ints", choices=("same",)), "same", "same"),
         (Parameter("x", "floats"), "0.5", 0.5),
         (Parameter("x", "path", path=PathTo("file")), "/a b.csv", "/a b.csv"),
     ],

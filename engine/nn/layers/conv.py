@@ -22,7 +22,7 @@ class Conv(ConvBase):
         out_channels: Size,
         kernel_size: SizePerDim,
         stride: SizePerDim = 1,
-        padding: CountPerDim | str = 0,
+        padding: CountPerDim | Literal["same", "valid"] = 0,
         dilation: SizePerDim = 1,
         groups: Size = 1,
         bias: bool = True,
@@ -59,7 +59,7 @@ class Conv2d(Conv):
         out_channels: channels of the output; the number of filters
         kernel_size: height and width of the kernel
         stride: stride of the convolution
-        padding: padding on both sides; in scripts also "same" (keeps the size) or "valid" (none)
+        padding: padding on both sides; "same" keeps the size, "valid" adds none
         dilation: spacing between kernel elements
         groups: number of channel groups that are convolved separately
         bias: learn a bias per output channel
@@ -83,7 +83,7 @@ class Conv1d(Conv):
         out_channels: channels of the output; the number of filters
         kernel_size: length of the kernel
         stride: stride of the convolution
-        padding: padding on both sides; in scripts also "same" (keeps the size) or "valid" (none)
+        padding: padding on both sides; "same" keeps the size, "valid" adds none
         dilation: spacing between kernel elements
         groups: number of channel groups that are convolved separately
         bias: learn a bias per output channel
@@ -107,7 +107,7 @@ class Conv3d(Conv):
         out_channels: channels of the output; the number of filters
         kernel_size: depth, height and width of the kernel
         stride: stride of the convolution
-        padding: padding on both sides; in scripts also "same" (keeps the size) or "valid" (none)
+        padding: padding on both sides; "same" keeps the size, "valid" adds none
         dilation: spacing between kernel elements
         groups: number of channel groups that are convolved separately
         bias: learn a bias per output channel

@@ -32,6 +32,7 @@ DOCUMENT = Document(
         (Parameter("x", "ints"), "(3, 5)", [3, 5]),
         (Parameter("x", "ints"), "3", 3),
         (Parameter("x", "choice", choices=("mean", 2)), "2", 2),
+        (Parameter("x", "ints", choices=("same",)), "same", "same"),
     ],
 )
 def test_values_have_the_parameters_type(parameter: Parameter, text: str, value: Any) -> None:
@@ -54,6 +55,7 @@ def test_paths_begin_in_the_working_folder(tmp_path: Path, monkeypatch: pytest.M
         (Parameter("x", "float"), "1e999", "x must be a finite number, not inf"),
         (Parameter("x", "bool"), "maybe", "x must be true or false, not 'maybe'"),
         (Parameter("x", "ints"), "1,b", "x must be whole numbers, not '1,b'"),
+        (Parameter("x", "ints", choices=("same",)), "b", "x must be whole numbers or 'same', not 'b'"),
         (Parameter("x", "choice", choices=("a", "b")), "c", "x must be one of 'a', 'b', not 'c'"),
     ],
 )

@@ -44,17 +44,19 @@ def read(parameter: Parameter, text: str, *, per_copy: bool = False) -> Any:
         return {EACH: [read(parameter, part) for part in text.split(PER_COPY)]}
     if parameter.optional and text.lower() == "none":
         return None
-    value = _parse(parameter.kind, text)
+    value = text if text in parameter.choices else _parse(parameter.kind, text)
     if (problem := parameter.problem(value)) is not None:
         raise InvalidTextError(problem)
     return value
 
 
 def is_incomplete(parameter: Parameter, text: str) -> bool:
-    """Whether the text is an incomplete number, such as "-" or "1e-"."""
+    """Whether the text is an incomplete number or word, such as "-", "1e-" or "sa" of "same"."""
     if parameter.kind not in ("int", "ints", "float", "floats"):
         return False
     last = re.split(r"[,|]", text)[-1].strip(" ([")
+    if last and any(isinstance(word, str) and word.startswith(last) for word in parameter.choices):
+        return last not in parameter.choices
     return _INCOMPLETE.fullmatch(last) is not None and not text.strip()[-1:].isdigit()
 
 
