@@ -65,6 +65,12 @@ def pages() -> Iterator[tuple[str, str]]:
                 _table(project_schema["properties"]["blocks"]["additionalProperties"], documented(model.Block)),
                 "An instance sets promoted parameters, and `repeat` for copies in a row, each with other weights:",
                 fence("json", json.dumps(BLOCKS, indent=2)),
+                "## A frame",
+                (
+                    "The key in `frames` is the frame's name, a Python identifier. Frames, and the reroute points in "
+                    "`routes`, are layout: they have no effect on the computation."
+                ),
+                _table(project_schema["$defs"]["Frame"], documented(model.Frame)),
                 "## Training settings",
                 "Set them in the inspector when no node is selected, or for one run with `--set training.NAME=VALUE`.",
                 _table(project_schema["$defs"]["TrainingSettings"], documented(model.TrainingSettings)),

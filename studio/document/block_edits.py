@@ -6,7 +6,7 @@ As in `edits`, what an edit does not touch stays the identical object, and what 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from msgspec.structs import replace
 
@@ -26,7 +26,14 @@ Edit: TypeAlias = Callable[[Document], Document]
 def view(document: Document, name: str) -> Document:
     """A definition as a document, which the functions in `edits` can change."""
     block = _block(document, name)
-    return Document(block.nodes, block.wires, document.training, block.description, document.blocks)
+    return Document(
+        block.nodes, block.wires, document.training, block.description, document.blocks, block.frames, block.routes
+    )
+
+
+def with_graph(block: Block, graph: Document, **fields: Any) -> Block:
+    """A definition with the graph of its edited view, and other fields."""
+    return replace(block, nodes=graph.nodes, wires=graph.wires, frames=graph.frames, routes=graph.routes, **fields)
 
 
 def edit_block(document: Document, name: str, edit: Edit) -> Document:
@@ -41,10 +48,9 @@ def edit_block(document: Document, name: str, edit: Edit) -> Document:
         return document
     block = document.blocks[name]
     changed = difference(before, after)
-    new = replace(
+    new = with_graph(
         block,
-        nodes=after.nodes,
-        wires=after.wires,
+        after,
         description=after.description,
         params=_following(block.params, changed.renamed, after.nodes),
     )

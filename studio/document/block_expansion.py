@@ -85,14 +85,14 @@ class Expansion:
         self._sources: dict[str, Mapping[Endpoint, Endpoint]] = {}
         self.root = Scope(document.nodes, _sources(document.wires))
         self.flat = document
-        """The document with a flat graph. Instances that cannot be expanded are nodes of it."""
+        """The document with a flat graph and without layout. Instances that cannot be expanded are nodes of it."""
         if any(True for _ in blocks.used_blocks(document.nodes)):
             self._expand(self.root, frozenset())
             nodes = {scope.prefix + name: scope.nodes[name] for scope, name in self._plain_nodes(self.root)}
             wires = tuple(sorted(self._flat_wires()))
             if previous is not None and previous.flat.wires == wires:
                 wires = previous.flat.wires
-            self.flat = replace(document, nodes=nodes, wires=wires)
+            self.flat = replace(document, nodes=nodes, wires=wires, frames={}, routes={})
 
     @property
     def is_flat(self) -> bool:

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from msgspec.structs import replace
 
 from studio.document import blocks
 from studio.document import node_names as naming
-from studio.document.block_edits import check_block_name, instance_of, is_used, remove_block, view
-from studio.document.block_expansion import Expansion
+from studio.document.block_edits import check_block_name, instance_of, is_used, remove_block, view, with_graph
+from studio.document.block_expansion import Expansion, Scope
 from studio.document.document_errors import EditError
+from studio.document.frames import frames_of, shifted_frame
 from studio.document.graph_walk import walk
 from studio.document.instance_updates import update_instances
-from studio.document.model import MAX_COORDINATE, Block, Document, Endpoint, Node, ParamRef, Wire
+from studio.document.model import Block, Document, Endpoint, Node, ParamRef, Wire
+from studio.document.wire_routes import bounded, inner_routes, shifted_route
 
 GAP = 232.0
 """Distance between a node and a port, or between two unpacked copies, in pixels at 100%."""
@@ -46,7 +48,7 @@ def group(document: Document, names: Iterable[str], block: str, *, inside: str |
     defined = {
         **after.blocks,
         block: replace(after.blocks[block], params=inner_params),
-        inside: replace(outer, nodes=after.nodes, wires=after.wires, params=outer_params),
+        inside: with_graph(outer, after, params=outer_params),
     }
     return replace(document, blocks=defined), instance
 
@@ -68,7 +70,13 @@ def _grouped(document: Document, names: Iterable[str], block: str) -> tuple[Docu
     inner = [wire for wire in document.wires if wire.target.node in chosen and wire.source.node in chosen]
     inner += [Wire(Endpoint(inputs[wire.source], blocks.GIVEN), wire.target) for wire in incoming]
     inner += [Wire(source, Endpoint(port, blocks.TAKEN)) for source, port in outputs.items()]
-    definition = Block(_with_ports(chosen, inputs.values(), outputs.values()), tuple(sorted(inner)))
+    frames = frames_of(document, chosen)
+    definition = Block(
+        _with_ports(chosen, inputs.values(), outputs.values()),
+        tuple(sorted(inner)),
+        frames=frames,
+        routes=inner_routes(document, chosen),
+    )
     instance = naming.unique_name(naming.to_identifier(block), [name for name in document.nodes if name not in chosen])
     outer = [wire for wire in document.wires if wire.target.node not in chosen and wire.source.node not in chosen]
     outer += [Wire(source, Endpoint(instance, port)) for source, port in inputs.items()]
@@ -81,7 +89,10 @@ def _grouped(document: Document, names: Iterable[str], block: str) -> tuple[Docu
         elif instance not in nodes:
             nodes[instance] = Node(blocks.type_of(block), at=_center(chosen.values()))
     defined = {**document.blocks, block: definition}
-    return replace(document, nodes=nodes, wires=tuple(sorted(outer)), blocks=defined), instance
+    left = {name: frame for name, frame in document.frames.items() if name not in frames}
+    routes = inner_routes(document, document.nodes.keys() - chosen.keys())
+    wires = tuple(sorted(outer))
+    return replace(document, nodes=nodes, wires=wires, blocks=defined, frames=left, routes=routes), instance
 
 
 def unpack(document: Document, instance: str, *, inside: str | None = None) -> tuple[Document, tuple[str, ...]]:
@@ -100,7 +111,7 @@ def unpack(document: Document, instance: str, *, inside: str | None = None) -> t
         outer = document.blocks[inside]
         params = {param: _unpacked_refs(document, instance, block, refs, names) for param, refs in outer.params.items()}
         kept = {param: refs for param, refs in params.items() if refs}
-        defined = {**document.blocks, inside: replace(outer, nodes=after.nodes, wires=after.wires, params=kept)}
+        defined = {**document.blocks, inside: with_graph(outer, after, params=kept)}
         gone = dict.fromkeys(params.keys() - kept.keys())
         document = update_instances(replace(document, blocks=defined), inside, {}, gone)
     return document if is_used(document, block) else remove_block(document, block), tuple(names.values())
@@ -123,7 +134,7 @@ def _unpacked_refs(
 
 def _unpacked(document: Document, instance: str) -> tuple[Document, dict[str, str], str]:
     """The document without the instance, the names of its nodes by their paths, and the name of its block."""
-    node, block, _ = instance_of(document, instance)
+    node, block, definition = instance_of(document, instance)
     expansion = Expansion(document, only=instance)
     copies = expansion.root.copies.get(instance)
     if copies is None:
@@ -135,15 +146,39 @@ def _unpacked(document: Document, instance: str) -> tuple[Document, dict[str, st
     left, top = _center(flat[path] for path, copy in inner.items() if copy.index == 0)
     ends = [flat[path].at[0] for path in inner]
     width = max(ends, default=0.0) - min(ends, default=0.0) + GAP
+    shifts = [(node.at[0] - left + copy.index * width, node.at[1] - top) for copy in copies]
     nodes: dict[str, Node] = {}
     for path, each in flat.items():
         if path in inner:
-            x, y = each.at[0] - left + inner[path].index * width, each.at[1] - top
-            nodes[paths[path]] = replace(each, at=_bounded(node.at[0] + x, node.at[1] + y))
+            dx, dy = shifts[inner[path].index]
+            nodes[paths[path]] = replace(each, at=_bounded(each.at[0] + dx, each.at[1] + dy))
         else:
             nodes[path] = _with_layers(each, paths)
-    wires = (Wire(_renamed(wire.source, paths), _renamed(wire.target, paths)) for wire in expansion.flat.wires)
-    return replace(document, nodes=nodes, wires=tuple(sorted(wires))), paths, block
+    ends_renamed = (Wire(_renamed(wire.source, paths), _renamed(wire.target, paths)) for wire in expansion.flat.wires)
+    wires = tuple(sorted(ends_renamed))
+    document = _with_unpacked_layout(document, instance, definition, copies, shifts, paths)
+    return replace(document, nodes=nodes, wires=wires), paths, block
+
+
+def _with_unpacked_layout(
+    document: Document,
+    instance: str,
+    definition: Block,
+    copies: Sequence[Scope],
+    shifts: Sequence[tuple[float, float]],
+    paths: Mapping[str, str],
+) -> Document:
+    """The document with the frames and reroute points of the copies of an instance, each moved by its shift."""
+    routes = inner_routes(document, document.nodes.keys() - {instance})
+    frames = dict(document.frames)
+    names = naming.UniqueNames(frames)
+    plain = [name for name in definition.nodes if not copies[0].is_boundary(name)]
+    for copy, shift in zip(copies, shifts, strict=True):
+        for end, points in inner_routes(definition, plain).items():
+            routes[Endpoint(paths[copy.prefix + end.node], end.port)] = shifted_route(points, *shift)
+        for name, frame in definition.frames.items():
+            frames[names.reserve(name)] = shifted_frame(frame, *shift)
+    return replace(document, frames=frames, routes=routes)
 
 
 def _checked_selection(document: Document, names: Iterable[str]) -> dict[str, Node]:
@@ -193,7 +228,7 @@ def _corner(nodes: Iterable[Node]) -> tuple[float, float]:
 
 def _bounded(x: float, y: float) -> tuple[float, float]:
     """A position within the bounds of coordinates."""
-    return (max(-MAX_COORDINATE, min(x, MAX_COORDINATE)), max(-MAX_COORDINATE, min(y, MAX_COORDINATE)))
+    return (bounded(x), bounded(y))
 
 
 def _center(nodes: Iterable[Node]) -> tuple[float, float]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from msgspec.structs import replace
 
-from studio.document.model import Block, Document, Node, TrainingSettings, Wire
+from studio.document.model import Block, Document, Endpoint, Frame, Node, TrainingSettings, Wire
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +29,10 @@ class Difference:
     """The new description, if it changed."""
     blocks: Mapping[str, Block] | None = None
     """The new definitions, if they changed."""
+    frames: Mapping[str, Frame] | None = None
+    """The new frames, if they changed."""
+    routes: Mapping[Endpoint, tuple[tuple[float, float], ...]] | None = None
+    """The new reroute points, if they changed."""
 
     def __bool__(self) -> bool:
         return self != Difference()
@@ -47,6 +51,8 @@ class Difference:
             training=document.training if self.training is None else self.training,
             description=document.description if self.description is None else self.description,
             blocks=document.blocks if self.blocks is None else dict(self.blocks),
+            frames=document.frames if self.frames is None else dict(self.frames),
+            routes=document.routes if self.routes is None else dict(self.routes),
         )
 
 
@@ -65,6 +71,8 @@ def difference(old: Document, new: Document) -> Difference:
         training=None if old.training == new.training else new.training,
         description=None if old.description == new.description else new.description,
         blocks=None if old.blocks is new.blocks or old.blocks == new.blocks else new.blocks,
+        frames=None if old.frames is new.frames or old.frames == new.frames else new.frames,
+        routes=None if old.routes is new.routes or old.routes == new.routes else new.routes,
     )
 
 

@@ -9,15 +9,27 @@ import msgspec
 
 from studio.document import node_names as naming
 from studio.document.json_values import JsonError, format_json, validated_copy
-from studio.document.model import Block, BlockOrigin, Document, Endpoint, Node, ParamRef, TrainingSettings, Wire
+from studio.document.model import (
+    Block,
+    BlockOrigin,
+    Coordinate,
+    Document,
+    Endpoint,
+    Frame,
+    Node,
+    ParamRef,
+    Routes,
+    TrainingSettings,
+    Wire,
+)
 from studio.document.strict_json import child_path
 from studio.document.validation_messages import unknown_field, validation_problem
 
 T = TypeVar("T")
 
-FIELDS = ("gradwire", "description", "training", "nodes", "wires", "blocks")
+FIELDS = ("gradwire", "description", "training", "nodes", "wires", "routes", "frames", "blocks")
 """Fields of a project file, in this order. Nodes and wires are required."""
-BLOCK_FIELDS = ("description", "tags", "origin", "params", "nodes", "wires")
+BLOCK_FIELDS = ("description", "tags", "origin", "params", "nodes", "wires", "routes", "frames")
 """Fields of a definition, in this order. Nodes and wires are required."""
 
 
@@ -25,12 +37,15 @@ def read_document(file: Mapping[str, Any]) -> Document:
     """Convert a migrated file to a document."""
     _check_fields(file, FIELDS, "")
     nodes = read_nodes(_required(file, "nodes"))
+    wires = read_wires(_required(file, "wires"), nodes)
     return Document(
         nodes=nodes,
-        wires=read_wires(_required(file, "wires"), nodes),
+        wires=wires,
         training=_convert(file.get("training", {}), TrainingSettings, "training"),
         description=_convert(file.get("description", ""), str, "description"),
         blocks=_blocks(file.get("blocks", {})),
+        frames=_frames(file.get("frames", {}), "frames"),
+        routes=_routes(file.get("routes", {}), wires, "routes"),
     )
 
 
@@ -55,14 +70,43 @@ def _block(name: str, raw: object) -> Block:
     file = cast("dict[str, Any]", raw)
     _check_fields(file, BLOCK_FIELDS, location)
     nodes = read_nodes(_required(file, "nodes", location), f"{location}.nodes")
+    wires = read_wires(_required(file, "wires", location), nodes, field=f"{location}.wires")
     return Block(
         nodes=nodes,
-        wires=read_wires(_required(file, "wires", location), nodes, field=f"{location}.wires"),
+        wires=wires,
         params=_promoted(file.get("params", {}), nodes, f"{location}.params"),
         description=_convert(file.get("description", ""), str, f"{location}.description"),
         tags=_convert(file.get("tags", ()), tuple[str, ...], f"{location}.tags"),
         origin=_convert(file["origin"], BlockOrigin, f"{location}.origin") if "origin" in file else None,
+        frames=_frames(file.get("frames", {}), f"{location}.frames"),
+        routes=_routes(file.get("routes", {}), wires, f"{location}.routes"),
     )
+
+
+def _frames(raw: object, location: str) -> dict[str, Frame]:
+    if not isinstance(raw, dict):
+        raise JsonError(location, f"must be an object of frames by name, not {format_json(raw)}")
+    frames: dict[str, Frame] = {}
+    for name, value in cast("dict[str, object]", raw).items():
+        at = child_path(location, name)
+        _check_name(name, at, "Rename it.")
+        frames[name] = _convert(value, Frame, at)
+    return frames
+
+
+def _routes(raw: object, wires: tuple[Wire, ...], location: str) -> Routes:
+    if not isinstance(raw, dict):
+        raise JsonError(location, f"must be an object of points by input, not {format_json(raw)}")
+    targets = {str(wire.target): wire.target for wire in wires}
+    routes: Routes = {}
+    for name, points in cast("dict[str, object]", raw).items():
+        at = child_path(location, name)
+        if name not in targets:
+            raise JsonError(at, "is not an input with a wire", "Remove it or add the wire.")
+        routes[targets[name]] = _convert(points, tuple[tuple[Coordinate, Coordinate], ...], at)
+        if not routes[targets[name]]:
+            raise JsonError(at, "has no points", "Remove it.")
+    return routes
 
 
 def _promoted(raw: object, nodes: Container[str], location: str) -> dict[str, tuple[ParamRef, ...]]:
@@ -132,9 +176,9 @@ def _node(location: str, name: str, raw: object) -> Node:
     return node
 
 
-def _check_name(name: str, location: str) -> None:
+def _check_name(name: str, location: str, remedy: str = "Rename it, also in the wires.") -> None:
     if (problem := naming.problem(name)) is not None:
-        raise JsonError(location, f"the name {format_json(name)} {problem}", "Rename it, also in the wires.")
+        raise JsonError(location, f"the name {format_json(name)} {problem}", remedy)
 
 
 def _check_fields(file: Mapping[str, Any], known: tuple[str, ...], location: str) -> None:

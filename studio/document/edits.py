@@ -19,6 +19,7 @@ from studio.document.document_errors import EditError
 from studio.document.json_values import JsonError, equal_json, validated_copy
 from studio.document.model import MAX_COORDINATE, Document, Endpoint, Json, Node, TrainingSettings, Wire
 from studio.document.validation_messages import validation_problem
+from studio.document.wire_routes import remaining_routes, renamed_routes
 
 # -- nodes ------------------------------------------------------------------------------------
 
@@ -42,7 +43,9 @@ def remove(document: Document, names: Iterable[str]) -> Document:
         return document
     nodes = {name: node for name, node in document.nodes.items() if name not in removed}
     kept = tuple(wire for wire in document.wires if wire.source.node not in removed and wire.target.node not in removed)
-    return replace(document, nodes=nodes, wires=kept if len(kept) < len(document.wires) else document.wires)
+    if len(kept) == len(document.wires):
+        return replace(document, nodes=nodes)
+    return replace(document, nodes=nodes, wires=kept, routes=remaining_routes(document, kept))
 
 
 def rename(document: Document, old: str, new: str) -> Document:
@@ -55,7 +58,11 @@ def rename(document: Document, old: str, new: str) -> Document:
     wires = tuple(_renamed(wire, old, new) for wire in document.wires)
     touched = any(a is not b for a, b in zip(wires, document.wires, strict=True))
     training = _with_renamed_metric(document.training, old, new)
-    return replace(document, nodes=nodes, wires=tuple(sorted(wires)) if touched else document.wires, training=training)
+    document = replace(document, nodes=nodes, training=training)
+    if not touched:
+        return document
+    routes = renamed_routes(document.routes, {old: new})
+    return replace(document, wires=tuple(sorted(wires)), routes=routes)
 
 
 def move(document: Document, positions: Mapping[str, tuple[float, float]]) -> Document:
@@ -145,7 +152,7 @@ def connect(document: Document, wire: Wire) -> Document:
         return document
     wires = [other for other in document.wires if other.target != wire.target]
     insort(wires, wire)
-    return replace(document, wires=tuple(wires))
+    return replace(document, wires=tuple(wires), routes=remaining_routes(document, wires))
 
 
 def disconnect(document: Document, wires: Iterable[Wire]) -> Document:
@@ -155,7 +162,8 @@ def disconnect(document: Document, wires: Iterable[Wire]) -> Document:
         raise EditError(f"The project has no wire {min(unknown)}.")
     if not removed:
         return document
-    return replace(document, wires=tuple(wire for wire in document.wires if wire not in removed))
+    kept = tuple(wire for wire in document.wires if wire not in removed)
+    return replace(document, wires=kept, routes=remaining_routes(document, kept))
 
 
 # -- the project ------------------------------------------------------------------------------

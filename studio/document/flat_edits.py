@@ -13,6 +13,7 @@ from studio.document.block_expansion import Expansion, Scope
 from studio.document.document_difference import Difference, difference
 from studio.document.document_errors import EditError
 from studio.document.model import Document, Json, Node, ParamRef
+from studio.document.wire_routes import remaining_routes
 
 _FLAGS = ("type", "muted", "frozen", "recomputed", "collapsed", "note", "at")
 """Fields of a node besides its parameters."""
@@ -96,7 +97,10 @@ def _with_structure(document: Document, changed: Difference) -> Document:
     if taken := sorted(changed.added.keys() & document.nodes.keys()):
         raise EditError(f"There is already a node {taken[0]!r}.")
     own = dataclasses.replace(changed, changed={})
-    return own.apply(document) if own else document
+    if not own:
+        return document
+    after = own.apply(document)
+    return replace(after, routes=remaining_routes(document, after.wires))
 
 
 def _with_fields(view: Document, name: str, fields: dict[str, object]) -> Document:

@@ -7,7 +7,7 @@ from collections.abc import Collection, Mapping
 from msgspec.structs import replace
 
 from studio.document import blocks
-from studio.document.model import Block, Document, Endpoint, Node, ParamRef, Wire
+from studio.document.model import Block, Document, Endpoint, Node, ParamRef, Routes, Wire
 
 Changes = Mapping[str, str | None]
 """New names by old names; None for what is removed."""
@@ -26,6 +26,7 @@ def update_instances(document: Document, name: str, ports: Changes, params: Chan
         document,
         nodes=_updated_nodes(document.nodes, instances, params),
         wires=_updated_wires(document.wires, instances, ports),
+        routes=_updated_routes(document, instances, ports),
         blocks={**document.blocks, **after},
     )
     for key in users:
@@ -49,6 +50,7 @@ def _updated_block(block: Block, name: str, ports: Changes, params: Changes) -> 
         block,
         nodes=_updated_nodes(block.nodes, instances, params),
         wires=_updated_wires(block.wires, instances, ports),
+        routes=_updated_routes(block, instances, ports),
         params=promoted,
     )
 
@@ -68,6 +70,14 @@ def _updated_wires(wires: tuple[Wire, ...], instances: Collection[str], ports: C
         return wires
     updated = [_updated_wire(wire, instances, ports) for wire in wires]
     return tuple(sorted(wire for wire in updated if wire is not None))
+
+
+def _updated_routes(graph: Document | Block, instances: Collection[str], ports: Changes) -> Routes:
+    """The reroute points of the wires that remain."""
+    if not graph.routes or not instances or not ports:
+        return graph.routes
+    updated = {wire.target: _updated_wire(wire, instances, ports) for wire in graph.wires}
+    return {wire.target: points for end, points in graph.routes.items() if (wire := updated[end]) is not None}
 
 
 def _updated_wire(wire: Wire, instances: Collection[str], ports: Changes) -> Wire | None:

@@ -58,6 +58,36 @@ class Wire(msgspec.Struct, frozen=True, order=True):
         return f"{self.source} -> {self.target}"
 
 
+FrameColor: TypeAlias = Literal["gray", "blue", "orange", "green", "rose", "amber"]
+
+MIN_FRAME_SIZE = 32.0
+"""Smallest width and height of a frame, in pixels at 100%."""
+
+Extent: TypeAlias = Annotated[float, Meta(ge=MIN_FRAME_SIZE, le=MAX_COORDINATE)]
+
+
+class Frame(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A rectangle behind nodes, with a title, a text or both. Without a title it is a comment.
+
+    It contains the nodes whose top left corner is in it. It has no effect on the computation.
+    """
+
+    title: str = ""
+    """Text of the title bar. Empty: no title bar."""
+    text: str = ""
+    """Text inside the frame."""
+    color: FrameColor = "gray"
+    """Color of the title bar and the border."""
+    at: tuple[Coordinate, Coordinate] = (0.0, 0.0)
+    """Top left corner on the canvas, in pixels at 100%."""
+    size: tuple[Extent, Extent] = (320.0, 200.0)
+    """Width and height in pixels at 100%."""
+
+
+Routes: TypeAlias = dict[Endpoint, tuple[tuple[Coordinate, Coordinate], ...]]
+"""Reroute points by the input at the end of their wire: points that the wire is drawn through, from its output on."""
+
+
 MAX_INT = 2**31 - 1
 MAX_FLOAT = 1e30
 MAX_SEED = 2**63 - 1
@@ -179,6 +209,9 @@ class Block(msgspec.Struct, frozen=True):
     """Further words by which a search finds it."""
     origin: BlockOrigin | None = None
     """The block of a library that it is a copy of."""
+    frames: dict[str, Frame] = msgspec.field(default_factory=dict)
+    """Frames and comments by name."""
+    routes: Routes = msgspec.field(default_factory=dict)
 
 
 class Document(msgspec.Struct, frozen=True):
@@ -190,3 +223,6 @@ class Document(msgspec.Struct, frozen=True):
     description: str = ""
     blocks: dict[str, Block] = msgspec.field(default_factory=dict)
     """Definitions by name."""
+    frames: dict[str, Frame] = msgspec.field(default_factory=dict)
+    """Frames and comments by name."""
+    routes: Routes = msgspec.field(default_factory=dict)

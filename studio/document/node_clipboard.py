@@ -12,23 +12,36 @@ from studio.document import node_names as naming
 from studio.document.block_edits import with_blocks
 from studio.document.document_errors import EditError
 from studio.document.document_reader import read_document, read_wire
+from studio.document.frames import add_frame, frames_of, free_frame_name, shifted_frame
 from studio.document.json_values import JsonError, format_json
 from studio.document.migrations import migrate
 from studio.document.model import Document, Endpoint, Wire
 from studio.document.project_format import layout, parse_object
+from studio.document.wire_routes import inner_routes, renamed_routes, shifted_route
 
 
-def copy(document: Document, names: Iterable[str]) -> str:
-    """The nodes as JSON text, with the wires among them and those into them. Raises EditError if there are none."""
-    chosen = set(names)
-    if not chosen:
+def copy(document: Document, names: Iterable[str], frames: Iterable[str] = ()) -> str:
+    """The nodes as JSON text, with the wires among them, those into them, and the frames that contain only these nodes.
+
+    Raises EditError if there are none.
+
+    Args:
+        frames: frames that are copied as well
+    """
+    chosen, chosen_frames = set(names), set(frames)
+    if not chosen and not chosen_frames:
         raise EditError("Nothing is selected. Select the nodes to copy first.")
     if unknown := chosen.difference(document.nodes):
         raise EditError(f"The project has no node {min(unknown)!r}.")
+    if unknown := chosen_frames.difference(document.frames):
+        raise EditError(f"The project has no frame {min(unknown)!r}.")
+    chosen_frames.update(frames_of(document, chosen))
     incoming = [wire for wire in document.wires if wire.target.node in chosen]
     piece = Document(
         nodes={name: node for name, node in document.nodes.items() if name in chosen},
         wires=tuple(wire for wire in incoming if wire.source.node in chosen),
+        frames={name: frame for name, frame in document.frames.items() if name in chosen_frames},
+        routes=inner_routes(document, chosen),
     )
     used = blocks.reachable_blocks(document.blocks, piece.nodes)
     piece = replace(piece, blocks={name: document.blocks[name] for name in used})
@@ -38,19 +51,19 @@ def copy(document: Document, names: Iterable[str]) -> str:
 def paste(
     document: Document, text: str, at: tuple[float, float], with_inputs: bool = False
 ) -> tuple[Document, tuple[str, ...]]:
-    """Add the nodes in `text`, which may be a whole project. Returns the document and the names of the new nodes.
+    """Add the nodes and frames in `text`, which may be a whole project. Also returns the names of the new nodes.
 
     Names that are in use get a number. Definitions of blocks come along; equal ones are shared. Raises EditError if
     `text` contains no nodes.
 
     Args:
-        at: new position of the top left corner of the nodes
+        at: new position of the top left corner of the nodes and frames
         with_inputs: also restore wires from other nodes, if nodes with these names exist
     """
     piece, incoming = _read(text)
     document, piece = with_blocks(document, piece)
-    left = min(node.at[0] for node in piece.nodes.values())
-    top = min(node.at[1] for node in piece.nodes.values())
+    corners = [item.at for item in (*piece.nodes.values(), *piece.frames.values())]
+    dx, dy = at[0] - min(x for x, _ in corners), at[1] - min(y for _, y in corners)
     unique_names = naming.UniqueNames(document.nodes)
     renamed = {name: unique_names.reserve(name) for name in piece.nodes}
     document = edits.add_all(
@@ -58,7 +71,7 @@ def paste(
         {
             renamed[name]: replace(
                 node,
-                at=(node.at[0] - left + at[0], node.at[1] - top + at[1]),
+                at=(node.at[0] + dx, node.at[1] + dy),
                 trains=tuple(blocks.renamed_path(layer, renamed) for layer in node.trains),
             )
             for name, node in piece.nodes.items()
@@ -73,6 +86,11 @@ def paste(
         ]
     if wires:
         document = replace(document, wires=tuple(sorted((*document.wires, *wires))))
+    for name, frame in piece.frames.items():
+        document = add_frame(document, free_frame_name(document, name), shifted_frame(frame, dx, dy))
+    if piece.routes:
+        routes = {end: shifted_route(points, dx, dy) for end, points in piece.routes.items()}
+        document = replace(document, routes={**document.routes, **renamed_routes(routes, renamed)})
     return document, tuple(renamed.values())
 
 
@@ -89,7 +107,7 @@ def _read(text: str) -> tuple[Document, Sequence[Wire]]:
     except JsonError as error:
         problem = f"{error.location or 'the text'} {error.problem}"
         raise EditError(f"The clipboard contains no Gradwire nodes: {problem}. Copy nodes first.") from None
-    if not piece.nodes:
+    if not piece.nodes and not piece.frames:
         raise EditError("The project on the clipboard has no nodes. Copy nodes first.")
     connected = {wire.target for wire in piece.wires}
     return piece, [wire for end, wire in incoming.items() if end.node in piece.nodes and end not in connected]

@@ -16,7 +16,7 @@ from studio.document.document_errors import FileError
 from studio.document.document_reader import read_document
 from studio.document.json_values import JsonError, format_json
 from studio.document.migrations import VERSION, migrate
-from studio.document.model import Block, Document, Node, TrainingSettings, Wire
+from studio.document.model import Block, Document, Frame, Node, TrainingSettings, Wire
 from studio.document.project_schema import schema
 from studio.document.strict_json import decode, parse
 
@@ -60,13 +60,20 @@ def layout(document: Document, **wires: Iterable[Wire]) -> str:
 
 
 def _graph(graph: Document | Block, depth: int, wires: Mapping[str, Iterable[Wire]]) -> list[str]:
-    """The nodes and the wires of a graph, with further lists of wires."""
+    """The nodes, wires, reroute points and frames of a graph, with further lists of wires."""
     nodes = {name: _node(node, depth + 1) for name, node in graph.nodes.items()}
     lists = {
         title: _lines("[", (_json(str(wire)) for wire in listed), "]", depth)
         for title, listed in {"wires": graph.wires, **wires}.items()
     }
-    return [f'"nodes": {_object(nodes, depth)}', *(f'"{title}": {text}' for title, text in lists.items())]
+    sections = [f'"nodes": {_object(nodes, depth)}', *(f'"{title}": {text}' for title, text in lists.items())]
+    if graph.routes:
+        routes = {str(end): _json([_position(point) for point in graph.routes[end]]) for end in sorted(graph.routes)}
+        sections.append(f'"routes": {_object(routes, depth)}')
+    if graph.frames:
+        frames = {name: _frame(frame, depth + 1) for name, frame in graph.frames.items()}
+        sections.append(f'"frames": {_object(frames, depth)}')
+    return sections
 
 
 def block_text(block: Block) -> str:
@@ -85,8 +92,21 @@ def _node(node: Node, depth: int) -> str:
         params = {name: _json(node.params[name]) for name in sorted(node.params)}
         fields["params"] = _object(params, depth + 1)
     if "at" in fields:
-        fields["at"] = _json([int(x) if float(x).is_integer() else x for x in node.at])
+        fields["at"] = _json(_position(node.at))
     return _object(fields, depth)
+
+
+def _frame(frame: Frame, depth: int) -> str:
+    fields = _fields(frame, Frame())
+    for pair in ("at", "size"):
+        if pair in fields:
+            fields[pair] = _json(_position(getattr(frame, pair)))
+    return _object(fields, depth)
+
+
+def _position(values: Iterable[float]) -> list[float]:
+    """Coordinates, whole ones without a decimal point."""
+    return [int(value) if float(value).is_integer() else value for value in values]
 
 
 def _fields(struct: msgspec.Struct, plain: msgspec.Struct) -> dict[str, str]:

@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 
 from studio.document.migrations import VERSION
-from studio.document.model import BlockOrigin, Node, TrainingSettings
+from studio.document.model import MAX_COORDINATE, BlockOrigin, Frame, Node, TrainingSettings
 
 _NAME = r"[^\s.]+"
 _END = rf"{_NAME}\.{_NAME}"
@@ -19,8 +19,9 @@ def schema() -> dict[str, Any]:
 
     It cannot say that wires lead to nodes of the file, that an input has one wire, or what an identifier is.
     """
-    types = (Node, TrainingSettings, BlockOrigin)
-    (node, training, origin), parts = msgspec.json.schema_components(types, ref_template="#/$defs/{name}")
+    types = (Node, TrainingSettings, BlockOrigin, Frame)
+    (node, training, origin, frame), parts = msgspec.json.schema_components(types, ref_template="#/$defs/{name}")
+    coordinate = {"type": "number", "minimum": -MAX_COORDINATE, "maximum": MAX_COORDINATE}
     graph = {
         "nodes": {
             "description": "Nodes by name, which is a Python identifier.",
@@ -33,6 +34,22 @@ def schema() -> dict[str, Any]:
             "type": "array",
             "items": {"type": "string", "pattern": rf"^{_END} -> {_END}$"},
             "uniqueItems": True,
+        },
+        "routes": {
+            "description": 'Points that wires are drawn through, by the input "node.port" at the end of the wire.',
+            "type": "object",
+            "propertyNames": {"pattern": rf"^{_END}$"},
+            "additionalProperties": {
+                "type": "array",
+                "items": {"type": "array", "items": coordinate, "minItems": 2, "maxItems": 2},
+                "minItems": 1,
+            },
+        },
+        "frames": {
+            "description": "Frames behind nodes, and comments, by name.",
+            "type": "object",
+            "propertyNames": _NAMES,
+            "additionalProperties": frame,
         },
     }
     block = {

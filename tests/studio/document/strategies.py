@@ -4,13 +4,27 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import get_args
 
 from hypothesis import strategies as st
 
-from studio.document import block_edits, blocks, edits, node_clipboard
+from studio.document import block_edits, blocks, edits, frames, node_clipboard, wire_routes
 from studio.document.block_grouping import group, unpack
 from studio.document.document_errors import EditError
-from studio.document.model import Block, BlockOrigin, Document, Endpoint, Json, Node, ParamRef, TrainingSettings, Wire
+from studio.document.model import (
+    Block,
+    BlockOrigin,
+    Document,
+    Endpoint,
+    Frame,
+    FrameColor,
+    Json,
+    Node,
+    ParamRef,
+    Routes,
+    TrainingSettings,
+    Wire,
+)
 from studio.document.node_names import problem as name_problem
 
 TYPES = ("nn.Linear", "nn.ReLU", "data.Digits", "optim.Adam", "gone.Layer2077", "ünknown type")
@@ -53,6 +67,14 @@ instances = st.builds(
     at=places,
     muted=st.booleans(),
 )
+frame_names = st.sampled_from(["frame", "frame_2", "größe"])
+extents = st.one_of(st.integers(4, 200).map(lambda n: 8.0 * n), st.floats(32, 1e7))
+sizes = st.tuples(extents, extents)
+titles = st.one_of(st.just(""), texts)
+colors = st.sampled_from(get_args(FrameColor))
+some_frames = st.dictionaries(
+    frame_names, st.builds(Frame, title=titles, text=titles, color=colors, at=places, size=sizes), max_size=2
+)
 trainings = st.builds(
     TrainingSettings,
     epochs=st.integers(1, 2**31 - 1),
@@ -86,7 +108,15 @@ def definitions(draw: st.DrawFn) -> Block:
     refs = [ParamRef(name, param) for name in members for param in ("bias", "out_features")]
     promoted = draw(st.lists(st.sampled_from(refs), unique=True, max_size=3)) if refs else []
     params = {f"p{index}": (ref,) for index, ref in enumerate(promoted)}
-    return Block(members, wires, params, draw(texts), draw(tags), draw(st.none() | origins))
+    origin = draw(st.none() | origins)
+    return Block(members, wires, params, draw(texts), draw(tags), origin, draw(some_frames), draw(routes_of(wires)))
+
+
+@st.composite
+def routes_of(draw: st.DrawFn, wires: tuple[Wire, ...]) -> Routes:
+    """Reroute points of some of these wires."""
+    points = st.lists(places, min_size=1, max_size=2).map(tuple)
+    return {wire.target: draw(points) for wire in wires if draw(st.integers(0, 3)) == 0}
 
 
 @st.composite
@@ -95,7 +125,8 @@ def documents(draw: st.DrawFn, max_nodes: int = 6) -> Document:
     members, wires = draw(graphs(st.one_of(nodes, nodes, instances), max_nodes))
     training = draw(st.one_of(st.just(TrainingSettings()), trainings))
     defined = draw(st.one_of(st.just({}), st.dictionaries(st.sampled_from(BLOCKS), definitions(), max_size=3)))
-    return Document(members, wires, training, draw(st.one_of(st.just(""), texts)), defined)
+    description = draw(titles)
+    return Document(members, wires, training, description, defined, draw(some_frames), draw(routes_of(wires)))
 
 
 @dataclass(frozen=True)
@@ -150,6 +181,16 @@ def _duplicate(document: Document, indices: list[int], place: tuple[float, float
     return node_clipboard.paste(document, node_clipboard.copy(document, _some(document, indices)), place, with_inputs)[
         0
     ]
+
+
+def _frame_at(document: Document, index: int) -> str:
+    """Some frame; a name that is not there if there is none."""
+    return list(document.frames)[index % len(document.frames)] if document.frames else "nothing"
+
+
+def _rerouted(document: Document, index: int, points: list[tuple[float, float]]) -> Document:
+    target = document.wires[index % len(document.wires)].target if document.wires else Endpoint("nobody", "input")
+    return wire_routes.set_route(document, target, points)
 
 
 def _inner_edit(view: Document, kind: str, index: int, name: str) -> Document:
@@ -219,5 +260,17 @@ _KINDS: dict[str, tuple[Callable[..., Document], tuple[st.SearchStrategy[object]
     "set note": (lambda d, index, note: edits.set_note(d, _at(d, index), note), (_index, texts)),
     "set training": (lambda d, epochs, seed: edits.set_training(d, epochs=epochs, seed=seed), (st.integers(0, 9),) * 2),
     "set description": (edits.set_description, (texts,)),
+    "add a frame": (
+        lambda d, base, title, color, at, size: frames.add_frame(
+            d, frames.free_frame_name(d, base), Frame(title, "", color, at, size)
+        ),
+        (frame_names, texts, colors, places, sizes),
+    ),
+    "change a frame": (
+        lambda d, index, title, text, at: frames.change_frame(d, _frame_at(d, index), title=title, text=text, at=at),
+        (_index, titles, titles, places),
+    ),
+    "remove a frame": (lambda d, index: frames.remove_frames(d, [_frame_at(d, index)]), (_index,)),
+    "reroute a wire": (_rerouted, (_index, st.lists(places, max_size=3))),
     "duplicate": (_duplicate, (_indices, places, st.booleans())),
 }

@@ -21,6 +21,7 @@ def assert_equal(one: Document, other: Document) -> None:
     """Equal in every respect, the order of nodes and the types of numbers included."""
     assert one == other
     assert list(one.nodes) == list(other.nodes)
+    assert list(one.frames) == list(other.frames)
     for name, node in one.nodes.items():
         assert equal_json(dict(node.params), dict(other.nodes[name].params))
 
@@ -73,6 +74,7 @@ def test_edited_documents_can_be_saved(document: Document, changes: list[Edit]) 
         document = change(document)
     assert_equal(loads(dumps(document)), document)
     assert list(document.wires) == sorted(set(document.wires))
+    assert document.routes.keys() <= {wire.target for wire in document.wires}
 
 
 @given(documents(), edit_sequences)

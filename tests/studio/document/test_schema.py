@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 
-from studio.document.model import Document, Node, TrainingSettings
+from studio.document.model import Document, Frame, Node, TrainingSettings
 from studio.document.project_format import dumps, schema
 from tests.studio.document.strategies import documents
 
@@ -30,6 +30,7 @@ def test_every_field_is_described() -> None:
     parts = schema()["$defs"]
     assert tuple(parts["Node"]["properties"]) == Node.__struct_fields__
     assert tuple(parts["TrainingSettings"]["properties"]) == TrainingSettings.__struct_fields__
+    assert tuple(parts["Frame"]["properties"]) == Frame.__struct_fields__
 
 
 @pytest.mark.parametrize(
@@ -46,6 +47,12 @@ def test_every_field_is_described() -> None:
         {"wires": ["a.output b.input"]},
         {"wires": [["a", "output", "b", "input"]]},
         {"wires": ["a.output -> b.input"] * 2},
+        {"frames": {"a": {"size": [8, 100]}}},
+        {"frames": {"a": {"color": "plaid"}}},
+        {"frames": {"a b": {}}},
+        {"routes": {"a.input": []}},
+        {"routes": {"a": [[0, 0]]}},
+        {"routes": {"a.input": [[0]]}},
         {"training": {"epochs": 0}},
         {"training": {"device": "tpu"}},
         {"colour": "red"},
