@@ -75,6 +75,8 @@ from engine.nn.layers.lazy import LazyInstanceNorm1d as LazyInstanceNorm1d
 from engine.nn.layers.lazy import LazyInstanceNorm2d as LazyInstanceNorm2d
 from engine.nn.layers.lazy import LazyInstanceNorm3d as LazyInstanceNorm3d
 from engine.nn.layers.lazy import LazyLinear as LazyLinear
+from engine.nn.layers.learned_tensors import ConstantTensor as ConstantTensor
+from engine.nn.layers.learned_tensors import LearnedTensor as LearnedTensor
 from engine.nn.layers.linear import Linear as Linear
 from engine.nn.layers.local_response_norm import LocalResponseNorm as LocalResponseNorm
 from engine.nn.layers.lp_pool import LPPool1d as LPPool1d
@@ -140,6 +142,9 @@ from engine.nn.layers.softmax import Softmax as Softmax
 from engine.nn.layers.softmax import Softmax2d as Softmax2d
 from engine.nn.layers.softmax import Softmin as Softmin
 from engine.nn.layers.sync_batch_norm import SyncBatchNorm as SyncBatchNorm
+from engine.nn.layers.tokens import ClassToken as ClassToken
+from engine.nn.layers.tokens import LearnedPositions as LearnedPositions
+from engine.nn.layers.tokens import SinusoidalPositions as SinusoidalPositions
 from engine.nn.layers.transformer import Transformer as Transformer
 from engine.nn.layers.transformer import TransformerDecoder as TransformerDecoder
 from engine.nn.layers.transformer import TransformerEncoder as TransformerEncoder
@@ -245,6 +250,11 @@ __all__ = [
     "GaussianNLLLoss",
     "GroupNorm",
     "Halves",
+    "SinusoidalPositions",
+    "LearnedPositions",
+    "ClassToken",
+    "LearnedTensor",
+    "ConstantTensor",
     "Hardshrink",
     "Hardsigmoid",
     "Hardswish",

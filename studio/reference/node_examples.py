@@ -24,8 +24,9 @@ IMAGES = Spec((N, 16, 32, 32), float32)
 SEQUENCES = Spec((N, 32, 16), float32)
 
 INPUTS: Mapping[str, tuple[Spec, ...]] = {
-    "Recurrent": (Spec((32, N, 16), float32),),
-    "Attention": (Spec((32, N, 16), float32),),
+    "Recurrent": (Spec((N, 32, 16), float32),),
+    "Attention": (Spec((N, 32, 16), float32),),
+    "Tokens and positions": (Spec((N, 32, 16), float32),),
     "Embedding": (Spec((N, 16), int64),),
     "nn.RNNCell": (Spec((N, 16), float32),),
     "nn.LSTMCell": (Spec((N, 16), float32),),

@@ -64,6 +64,7 @@ PARAMS: dict[str, dict[str, Any]] = {
     "ops.cat": {"dim": 1},
     "nn.Halves": {"dim": 2},
     "nn.SplitHeads": {"num_heads": 2},
+    "nn.LearnedTensor": {"size": [1, 8]},
     "lr_scheduler.StepLR": {"step_size": 2},
     "lr_scheduler.MultiStepLR": {"milestones": [2, 4]},
     "lr_scheduler.ExponentialLR": {"gamma": 0.9},
@@ -105,6 +106,9 @@ SEQUENCES = {
     "nn.RNN",
     "nn.LSTM",
     "nn.GRU",
+    "nn.ClassToken",
+    "nn.LearnedPositions",
+    "nn.SinusoidalPositions",
 }
 """Layers that take sequences; the rows of an image are the steps."""
 
@@ -158,7 +162,8 @@ def layer(node: Node) -> Document:
         wires += ["before.output -> joined.x", f"{output} -> joined.y"]
         output = "joined.output"
     wires += [f"{output} -> flat.input"]
-    wires += [f"before.output -> it.{port.name}" for port in ports.inputs if not port.optional]
+    is_alone = all(port.optional for port in ports.inputs)
+    wires += [f"before.output -> it.{port.name}" for port in ports.inputs if is_alone or not port.optional]
     return document(
         {**head, **before, "it": node, **joined, **TAIL}, [*samples, *wires, "flat.output -> scores.input", *JUDGED]
     )

@@ -1,0 +1,115 @@
+"""Layers with learned or constant tensors; PyTorch has none of them, so the references are its functions."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+
+import engine
+from engine import nn
+from engine.errors import ShapeError
+from engine.nn.layers.learned_tensors import Initialization
+from engine.shape import Dim
+
+torch = pytest.importorskip("torch")
+N = Dim("N")
+
+
+def test_a_learned_tensor_broadcasts_and_gets_gradients() -> None:
+    layer, x = nn.LearnedTensor((4, 3)), engine.randn(5, 4, 3)
+    assert layer().shape == (4, 3) and list(layer.state_dict()) == ["weight"]
+    weight = torch.tensor(layer.weight.detach().numpy(), requires_grad=True)
+    (x * layer()).sum().backward()
+    (torch.tensor(x.numpy()) * weight).sum().backward()
+    np.testing.assert_allclose(layer.weight.grad.numpy(), weight.grad.numpy(), rtol=1e-6)  # pyright: ignore[reportOptionalMemberAccess]
+
+
+@pytest.mark.parametrize("layer", [nn.LearnedTensor((1, 3)), nn.ConstantTensor((1, 3), (1.0, 2.0, 3.0))])
+def test_a_batch_expands_the_tensor(layer: Any) -> None:
+    tokens = engine.randn(5, 2, 3)
+    expanded = layer(tokens)
+    assert expanded.shape == (5, 1, 3)
+    assert engine.cat([expanded, tokens], dim=1).shape == (5, 3, 3)
+    np.testing.assert_array_equal(expanded[4].detach().numpy(), layer.weight.detach().numpy())
+
+
+@pytest.mark.parametrize(
+    ("initialization", "low", "high", "deviation"),
+    [
+        ("zeros", 0, 0, 0),
+        ("ones", 1, 1, 0),
+        ("normal", -math.inf, math.inf, 0.5),
+        ("uniform", -0.5, 0.5, 0.5 / math.sqrt(3)),
+        ("xavier_uniform", -math.sqrt(6 / 200), math.sqrt(6 / 200), math.sqrt(2 / 200)),
+        ("xavier_normal", -math.inf, math.inf, math.sqrt(2 / 200)),
+        ("kaiming_uniform", -math.sqrt(6 / 100), math.sqrt(6 / 100), math.sqrt(2 / 100)),
+        ("kaiming_normal", -math.inf, math.inf, math.sqrt(2 / 100)),
+    ],
+)
+def test_initial_values(initialization: Initialization, low: float, high: float, deviation: float) -> None:
+    engine.manual_seed(0)
+    values = nn.LearnedTensor((100, 100), initialization, scale=0.5)().detach().numpy()
+    assert low - 1e-6 <= values.min() and values.max() <= high + 1e-6
+    np.testing.assert_allclose(values.std(), deviation, rtol=0.05)
+
+
+def test_unusable_arguments() -> None:
+    with pytest.raises(ValueError, match="'cauchy'"):
+        nn.LearnedTensor(3, "cauchy")  # pyright: ignore[reportArgumentType]
+    with pytest.raises((ValueError, ShapeError), match="two dimensions"):
+        nn.LearnedTensor(3, "xavier_normal")
+    with pytest.raises(ValueError, match="1 or 6 numbers"):
+        nn.ConstantTensor((2, 3), (1.0, 2.0))
+
+
+def test_a_constant_is_saved_and_not_trained() -> None:
+    layer = nn.ConstantTensor((2, 2), (1.0, 2.0, 3.0, 4.0))
+    assert list(layer.parameters()) == [] and list(layer.state_dict()) == ["weight"]
+    np.testing.assert_array_equal(layer().numpy(), [[1, 2], [3, 4]])
+    np.testing.assert_array_equal(nn.ConstantTensor((2, 2), 7.0)().numpy(), np.full((2, 2), 7))
+
+
+def test_class_tokens_come_first() -> None:
+    layer, x = nn.ClassToken(3, tokens=2), engine.randn(5, 4, 3)
+    y = layer(x)
+    assert y.shape == (5, 6, 3)
+    np.testing.assert_array_equal(y[:, 2:].detach().numpy(), x.numpy())
+    np.testing.assert_array_equal(y[3, :2].detach().numpy(), layer.weight.detach().numpy())
+    y[:, 0].sum().backward()
+    np.testing.assert_array_equal(layer.weight.grad.numpy(), [[5, 5, 5], [0, 0, 0]])  # pyright: ignore[reportOptionalMemberAccess]
+    with pytest.raises(ShapeError, match="sequences"):
+        layer(engine.randn(5, 3))
+
+
+def test_learned_positions_are_added() -> None:
+    layer, x = nn.LearnedPositions(6, 3), engine.randn(5, 4, 3)
+    np.testing.assert_array_equal(layer(x).detach().numpy(), (x + layer.weight[:4]).detach().numpy())
+    with pytest.raises(ShapeError, match="7 positions"):
+        layer(engine.randn(1, 7, 3))
+
+
+@pytest.mark.parametrize("features", [6, 5])
+def test_sinusoidal_positions(features: int) -> None:
+    layer = nn.SinusoidalPositions(8, features)
+    expected = torch.zeros(8, features)
+    for p in range(8):
+        for i in range(features):
+            angle = p / 10000 ** (i // 2 * 2 / features)
+            expected[p, i] = math.cos(angle) if i % 2 else math.sin(angle)
+    np.testing.assert_allclose(layer(engine.zeros(2, 8, features))[1].numpy(), expected.numpy(), atol=1e-6)
+    assert list(layer.parameters()) == [] and list(layer.state_dict()) == ["weight"]
+
+
+@pytest.mark.parametrize("layer", [nn.ClassToken, nn.LearnedPositions, nn.SinusoidalPositions, nn.LearnedTensor])
+def test_shapes_on_the_meta_device(layer: Any) -> None:
+    with engine.device("meta"):
+        x = engine.empty(N, 4, 3)
+        if layer is nn.LearnedTensor:
+            assert layer((2, 3))(x).shape == (N, 2, 3)
+        elif layer is nn.ClassToken:
+            assert layer(3)(x).shape == (N, 5, 3)
+        else:
+            assert layer(4, 3)(x).shape == (N, 4, 3)
