@@ -48,6 +48,7 @@ from engine.data.synthetic import Sequences as Sequences
 from engine.data.synthetic import Spirals as Spirals
 from engine.data.tables.csv_table import CSV as CSV
 from engine.data.tables.parquet_table import Parquet as Parquet
+from engine.data.tables.penguins import Penguins as Penguins
 from engine.data.text_file import Text as Text
 from engine.data.workers import get_worker_info as get_worker_info
 
@@ -78,6 +79,7 @@ __all__ = [
     "MappedSamples",
     "Moons",
     "Parquet",
+    "Penguins",
     "PickedSamples",
     "RandomSampler",
     "Regression",

@@ -14,7 +14,8 @@ from engine.data.images.image_decoding import ColorMode
 from engine.data.images.image_samples import ImageSamples, OnError, image_spec
 from engine.data.samples import Samples
 from engine.data.splits import HeldOutSplits, Share
-from engine.data.tables.csv_columns import Dialect, Separator, class_codes, column_list, column_names, read_columns
+from engine.data.tables.csv_columns import class_codes, column_list, column_names, read_columns
+from engine.data.tables.csv_dialect import Dialect, Separator
 from engine.dtypes import float32, int64
 from engine.errors import DataError
 from engine.registry import DATASETS, PathTo

@@ -7,23 +7,19 @@ import csv
 import math
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
-from io import TextIOWrapper
+from contextlib import closing
 from itertools import pairwise
 from pathlib import Path
-from typing import Any, Literal, TypeAlias
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from engine.data.tables.arrow import arrow_csv, pa
+from engine.data.tables.csv_dialect import SEPARATORS, Dialect, LineStream, Separator, numbered_lines
 from engine.data.tables.csv_faults import find_csv_fault
 from engine.errors import DataError
 from engine.system.files import check_regular, open_regular
-
-Separator: TypeAlias = Literal["comma", "semicolon", "tab"]
-
-SEPARATORS = {"comma": ",", "semicolon": ";", "tab": "\t"}
 
 MISSING = ("", "NA", "N/A", "NaN", "nan", "null", "NULL", "None", "?")
 """Texts that mark a missing number."""
@@ -35,55 +31,56 @@ MISSING_TEXTS = ", ".join(MISSING[1:])
 """Default of `missing_texts`."""
 
 
+_REPEATED = re.compile(r" \(\d+\)$")
+"""What `unique_names` adds to a repeated name."""
+
 _UTF_16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 
 
-@dataclass(frozen=True, slots=True)
-class Dialect:
-    """Format of a CSV file."""
-
-    separator: Separator = "comma"
-    header: bool = True
-    """Whether the first line has the column names."""
-    missing: tuple[str, ...] = ()
-    """Texts that mark a missing number, in addition to `MISSING`."""
-
-    @property
-    def delimiter(self) -> str:
-        return SEPARATORS[self.separator]
-
-
 def column_names(path: Path, dialect: Dialect) -> list[str]:
-    """The column names in the first line. Unnamed columns are named by number: ``column 1``.
+    """The column names in the first line. Unnamed columns are named by number, repeated names by occurrence.
 
-    Raises DataError for an empty file or a repeated name.
+    The second column is named ``column 2`` if it has no name, and ``a (2)`` if it is the second named ``a``.
+    Raises DataError for an empty file.
     """
     first = first_row(path, dialect)
-    names = [name if dialect.header and name.strip() else f"column {number}" for number, name in enumerate(first, 1)]
-    repeated = next((name for name in names if names.count(name) > 1), None)
-    if repeated is not None:
-        which = f"named {repeated!r}" if path.suffix.lower() in _SUFFIXES else "with the same name"
-        raise DataError(f"{path}: has two columns {which}. Give each column a unique name.{header_hint(first)}")
-    return names
+    return unique_names(
+        name if dialect.header and name.strip() else f"column {number}" for number, name in enumerate(first, 1)
+    )
+
+
+def unique_names(names: Iterable[str]) -> list[str]:
+    """Add a number in parentheses to each repeated name."""
+    found: dict[str, None] = {}
+    for name in names:
+        number, free = 1, name
+        while free in found:
+            number += 1
+            free = f"{name} ({number})"
+        found[free] = None
+    return list(found)
 
 
 def first_row(path: Path, dialect: Dialect) -> list[str]:
     """The fields of the first line. Raises DataError for an empty or undecodable line."""
     try:
         # Invalid UTF-8 in later lines becomes surrogates and is reported when they are read.
-        with TextIOWrapper(open_regular(path), "utf-8-sig", "surrogateescape", newline="") as file:
-            texts = next(csv.reader(file, delimiter=dialect.delimiter, strict=True), [])
+        with closing(numbered_lines(path, dialect)) as lines:
+            texts = next(csv.reader((line for _, line in lines), delimiter=dialect.delimiter, strict=True), [])
         start = "".join(texts).encode(errors="surrogateescape")
         if start.startswith(_UTF_16) or b"\0" in start:
             found = "is UTF-16" if start.startswith(_UTF_16) else "has zero bytes in its first line, as in UTF-16"
-            raise DataError(f"{path}: {found}, not UTF-8. Save the table as CSV in UTF-8.")
+            raise DataError(
+                f"{path}: {found}, not UTF-8. Save the table as CSV in UTF-8, or set encoding of the CSV table."
+            )
         start.decode()
     except FileNotFoundError:
         raise DataError(f"{path}: file not found. Check the path.") from None
     except OSError as error:
         raise DataError(f"{path}: cannot be read: {error.strerror or error}.") from None
     except (UnicodeError, csv.Error):
-        raise DataError(f"{path}: the first line is not valid UTF-8 CSV. Save the table as CSV in UTF-8.") from None
+        named = "UTF-8" if dialect.encoding == "utf-8" else dialect.encoding.upper()
+        raise DataError(f"{path}: the first line is not valid {named} CSV. Save the table as CSV in UTF-8.") from None
     if not texts:
         raise DataError(f"{path}: is empty. The first line must have the column names.")
     return texts
@@ -98,7 +95,8 @@ def column_list(path: Path | str, names: Sequence[str]) -> str:
 
 def looks_like_values(names: Sequence[str]) -> bool:
     """Whether a header line looks like data: at least half are numbers that do not count up by 1."""
-    numbers = [float(name) for name in names if _is_number(name)]
+    texts = [_REPEATED.sub("", name) for name in names]
+    numbers = [float(text) for text in texts if _is_number(text)]
     counts_up = len(numbers) > 1 and all(after - before == 1 for before, after in pairwise(numbers))
     return bool(numbers) and 2 * len(numbers) >= len(names) and not counts_up
 
@@ -143,8 +141,13 @@ def csv_blocks(
         include_columns=[*texts, *numbers],
         null_values=list(missing) or [""],
         strings_can_be_null=not allow_missing,
+        decimal_point=dialect.decimal_point,
     )
-    parse = arrow_csv.ParseOptions(delimiter=dialect.delimiter, newlines_in_values=True)
+    parse = arrow_csv.ParseOptions(
+        delimiter=dialect.delimiter,
+        newlines_in_values=True,
+        invalid_row_handler=None if dialect.bad_lines == "stop" else _skip_row,
+    )
     names_match_header = dialect.header and names == first_row(path, dialect)
     read = arrow_csv.ReadOptions(
         column_names=[] if names_match_header else names,
@@ -152,15 +155,16 @@ def csv_blocks(
     )
 
     def fault(symptom: str) -> DataError:
-        found = find_csv_fault(path, dialect.delimiter, numbers, texts, missing, names, header=dialect.header)
+        found = find_csv_fault(path, dialect, numbers, texts, missing, names)
         return DataError(found or f"{path}: {symptom}.")
 
     rows_read = 0
     try:
-        if limit is None and _has_unclosed_quote(path):
+        if limit is None and _has_unclosed_quote(path, dialect):
             raise fault("a quotation mark is not closed")
         check_regular(path)  # Arrow opens the file itself
-        with arrow_csv.open_csv(path, read_options=read, parse_options=parse, convert_options=convert) as reader:
+        source = path if dialect.is_plain else pa.PythonFile(LineStream(path, dialect), "r")
+        with arrow_csv.open_csv(source, read_options=read, parse_options=parse, convert_options=convert) as reader:
             for batch in reader:
                 if not allow_missing and any(column.null_count for column in batch.columns):
                     raise fault("a value is missing")
@@ -172,8 +176,15 @@ def csv_blocks(
                     return
     except OSError as error:
         raise DataError(f"{path}: cannot be read: {error.strerror or error}.") from None
+    except UnicodeError:
+        raise DataError(f"{path}: is not valid {dialect.encoding.upper()}. Save the table as CSV in UTF-8.") from None
     except pa.ArrowInvalid as error:
         raise fault(str(error)) from None
+
+
+def _skip_row(row: Any) -> str:
+    """The answer to pyarrow for a line with too many or too few columns."""
+    return "skip"
 
 
 def read_columns(path: Path, dialect: Dialect, texts: Sequence[str], numbers: Sequence[str]) -> dict[str, NDArray[Any]]:
@@ -243,8 +254,10 @@ def _is_finite(column: Any) -> bool:
     return bool(finite.all()) if not column.null_count else bool((finite | ~column.is_valid().to_numpy(False)).all())
 
 
-def _has_unclosed_quote(path: Path) -> bool:
+def _has_unclosed_quote(path: Path, dialect: Dialect) -> bool:
     """Whether a quotation mark is not closed: Arrow would read the rest of the file as one text."""
+    if not dialect.is_plain:
+        return sum(line.count('"') for _, line in numbered_lines(path, dialect)) % 2 == 1
     with open_regular(path) as file:
         return sum(block.count(b'"') for block in iter(lambda: file.read(2**20), b"")) % 2 == 1
 

@@ -37,7 +37,7 @@ class TableArguments:
     """The file name for messages, and the arguments of the data source that a remedy changes."""
 
     file: str
-    target: str
+    targets: tuple[str, ...]
     classes: bool
     """Whether the target is a class."""
     ignored: tuple[str, ...]
@@ -98,14 +98,14 @@ def _with_remedy(
         changes = (("missing_texts", format_names(text for text in missing_texts if text not in texts)),)
         message = f"{message} If {shown} is a value, remove it from missing_texts."
         return Diagnostic(code, message, f"Keep {shown}", changes)
-    if worst != table.target and code == "rows-left-out":
+    if worst not in table.targets and code == "rows-left-out":
         message = f"{message} Ignore the columns with the most missing values, or set missing to keep."
         return Diagnostic(code, message, *_ignoring(table, worst))
     return Diagnostic(code, f"{message} Fill in the values to train on these rows.")
 
 
 def _is_text(table: TableArguments, name: str) -> bool:
-    return name in table.categorical or (table.classes and name == table.target)
+    return name in table.categorical or (table.classes and name in table.targets)
 
 
 def unseen_category_diagnostics(file: str, unseen: Mapping[str, Mapping[str, int]], count: int) -> Iterator[Diagnostic]:
@@ -211,14 +211,14 @@ def _digit_diagnostics(table: TableArguments, name: str, column: ColumnSurvey, s
 
 
 def _advice(table: TableArguments, name: str) -> str:
-    if name == table.target:
+    if name in table.targets:
         return "If these are labels, not quantities, set task to classes."
     return "If these are labels, not quantities, add the column to categorical, or ignore it."
 
 
 def _as_texts(table: TableArguments, name: str, column: ColumnSurvey) -> Remedy:
     """The remedy for integers that are labels: treat the column as categorical if it has few values."""
-    if name == table.target:
+    if name in table.targets:
         return "", (), ""
     if column.distinct <= MAX_CATEGORIES:
         return (

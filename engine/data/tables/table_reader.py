@@ -43,25 +43,28 @@ class EncodedTable:
     categories: Mapping[str, tuple[str, ...]]
     """Categories by column, in the order of the one-hot vector."""
     targets: NDArray[Any]
-    """N×1: numbers, or class codes."""
+    """N×K: numbers, or N×1 class codes."""
     ranks: NDArray[np.int64] | None
     """Class number by code; None for numeric targets."""
     class_names: tuple[str, ...]
     feature_names: tuple[str, ...]
     unseen: Mapping[str, Mapping[str, int]]
     """Column → text that is not a category → number of rows."""
+    one_hot: bool = True
+    """Whether categories become one-hot vectors; otherwise their numbers plus 1, with 0 for an unknown category."""
     missing_counts: MissingValueCounts | None = None
     """Counts of missing values; None if rows are never dropped."""
 
 
 class TableSamples(Samples):
-    """All rows of a table. Inputs are the numbers, followed by the one-hot vectors of the categories."""
+    """All rows of a table. Inputs are the numbers, followed by the one-hot vectors or numbers of the categories."""
 
     def __init__(self, table: EncodedTable, path: Path) -> None:
         self._diagnostics = tuple(unseen_category_diagnostics(path.name, table.unseen, len(table.targets)))
         self._numbers, self._codes, self._targets = table.numbers, table.codes, table.targets
         self._category_indices, self._ranks = table.category_indices, table.ranks
         self._widths = [len(categories) for categories in table.categories.values()]
+        self._one_hot = table.one_hot
 
     def __len__(self) -> int:
         return len(self._targets)
@@ -80,7 +83,8 @@ class TableSamples(Samples):
         numbers = np.array(self._numbers[rows])
         parts = [numbers] if numbers.shape[1] else []
         for j, (category_indices, width) in enumerate(zip(self._category_indices, self._widths, strict=True)):
-            parts.append(_one_hot(category_indices[np.asarray(self._codes[rows, j])], width))
+            indices = category_indices[np.asarray(self._codes[rows, j])]
+            parts.append(_one_hot(indices, width) if self._one_hot else (indices[:, None] + 1).astype(np.float32))
         return (parts[0] if len(parts) == 1 else np.hstack(parts)), self.targets(rows)
 
     def targets(self, rows: Indices) -> Batch:
@@ -95,10 +99,11 @@ class TableColumns:
     numbers: tuple[str, ...]
     texts: tuple[str, ...]
     """Categorical columns."""
-    target: str | None
+    targets: tuple[str, ...] | None
     """None for unlabeled data; targets are then zero."""
     classes: bool
-    """Whether the target is a class; otherwise it is a number."""
+    """Whether the target is a class; otherwise targets are numbers."""
+    one_hot: bool = True
 
 
 def read_table(
@@ -121,7 +126,8 @@ def read_table(
         DataError: a column has too many categories, or none.
     """
     target_dtype = np.int32 if columns.classes else np.float32
-    widths = (len(columns.numbers), np.float32), (len(columns.texts), np.int32), (1, target_dtype)
+    target_width = len(columns.targets or ("",))
+    widths = (len(columns.numbers), np.float32), (len(columns.texts), np.int32), (target_width, target_dtype)
     buffers = [RowBuffer(width, dtype, str(path)) for width, dtype in widths]
     encoders = [_TextEncoder(path, name, _MAX_TEXTS) for name in columns.texts]
     labels = _TextEncoder(path, "", None)
@@ -148,7 +154,8 @@ def read_table(
     found = categories or {}
     ranks, class_names = _rank_classes(labels.names) if columns.classes else (None, ())
     category_indices = tuple(_category_indices(encoder.names, found.get(encoder.column, ())) for encoder in encoders)
-    names = [*columns.numbers, *(f"{name}={text}" for name in columns.texts for text in found.get(name, ()))]
+    categorical = [f"{name}={text}" for name in columns.texts for text in found.get(name, ())]
+    names = [*columns.numbers, *(categorical if columns.one_hot else columns.texts)]
     return EncodedTable(
         numbers.reshape(count, len(columns.numbers)),
         all_codes,
@@ -159,14 +166,17 @@ def read_table(
         class_names,
         tuple(names),
         _count_unseen(encoders, category_indices, all_codes),
+        columns.one_hot,
     )
 
 
 def _targets(block: pa.RecordBatch, columns: TableColumns, labels: _TextEncoder) -> NDArray[Any]:
-    if columns.target is None:
+    if columns.targets is None:
         return labels.encode(pa.array([""] * len(block))) if columns.classes else np.zeros(len(block), np.float32)
-    column = block.column(columns.target)
-    return labels.encode(column) if columns.classes else as_array(column).astype(np.float32)
+    found = [block.column(name) for name in columns.targets]
+    if columns.classes:
+        return labels.encode(found[0])
+    return np.column_stack([as_array(column).astype(np.float32) for column in found])
 
 
 class _TextEncoder:

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.data.splits import Splits
-from engine.data.tables.csv_table import TableSplits
+from engine.data.tables.table_splits import TableSplits
 from engine.data.text_file import Text
 from engine.data.transforms.resize import resized
 from engine.shape import Dim, Spec

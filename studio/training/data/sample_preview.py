@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from engine.data.sample_stream import first_samples
 from engine.data.samples import MappedSamples, Samples
 from engine.data.splits import Splits
-from engine.data.tables.csv_table import TableSplits
+from engine.data.tables.table_splits import TableSplits
 from engine.data.text_file import Text
 from engine.data.transforms.transform import Augmentation
 from engine.shape import Spec, count, format_shape

@@ -17,7 +17,7 @@ from engine import data
 from engine.data import row_buffer
 from engine.data.row_buffer import RowBuffer
 from engine.data.tables import table_reader
-from engine.data.tables.csv_table import TableSplits
+from engine.data.tables.table_splits import TableSplits
 from engine.errors import DataError
 
 
