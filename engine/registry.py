@@ -31,6 +31,7 @@ from dataclasses import dataclass, field, replace
 from typing import Annotated, Any, Literal, TypeVar, cast
 
 from engine.errors import RegistryError
+from engine.relative_sizes import RelativeTo, parse_factor
 
 T = TypeVar("T", bound=type)
 
@@ -142,6 +143,8 @@ class Parameter:
     choices: tuple[Any, ...] = ()
     """Values of a choice; of a number, the words allowed in its place, such as "same" for a padding."""
     from_input: FromInput | None = None
+    relative_to: RelativeTo | None = None
+    """Whether the value may be a text such as "4 * input"."""
     from_training: bool = False
     """Whether the value depends on the length of the training."""
     path: PathTo | None = None
@@ -151,16 +154,24 @@ class Parameter:
     def required(self) -> bool:
         return self.default is REQUIRED
 
+    def accepts_text(self, text: str) -> bool:
+        """Whether a text is a valid value of a number: one of its words, or a relative size."""
+        if self.kind not in _GREATEST:
+            return False
+        return text in self.choices or (self.relative_to is not None and parse_factor(text) is not None)
+
     @property
     def _noun(self) -> str:
-        words = () if self.kind == "choice" else map(repr, self.choices)
+        words = [*map(repr, () if self.kind == "choice" else self.choices)]
+        if self.relative_to is not None:
+            words.append("a size such as '4 * input'")
         return " or ".join((_NOUNS[self.kind], *words))
 
     def problem(self, value: Any) -> str | None:
         """Return why `value` is invalid, as the end of a sentence that starts with the argument's name; else None."""
         if value is None:
             return None if self.optional else f"must be {self._noun}, not empty"
-        if self.kind != "choice" and isinstance(value, str) and value in self.choices:
+        if isinstance(value, str) and self.accepts_text(value):
             return None
         if self.kind == "choice":
             is_choice = any(type(value) is type(choice) and value == choice for choice in self.choices)
@@ -404,6 +415,7 @@ def _parameter(name: str, hint: Any, default: Any, help: str) -> Parameter | Non
         single=single,
         choices=choices,
         from_input=next((extra for extra in extras if isinstance(extra, FromInput)), None),
+        relative_to=next((extra for extra in extras if isinstance(extra, RelativeTo)), None),
         from_training=any(isinstance(extra, FromTraining) for extra in extras),
         path=path,
         help=help,

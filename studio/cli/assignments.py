@@ -149,7 +149,7 @@ def _node_type(document: Document, catalogue: Catalogue, name: str, label: str) 
 
 def _convert(parameter: Parameter, value: str) -> Json:
     """Convert text to a value. Raises ValueError if it has the wrong type."""
-    if value in parameter.choices:
+    if parameter.accepts_text(value):
         return value
     match parameter.kind:
         case "bool":

@@ -160,6 +160,25 @@ def test_typing_past_the_default_value(window: MainWindow, project: Project, use
     assert row.field.line.text() == "100"
 
 
+def test_typing_a_size_relative_to_the_input(
+    window: MainWindow, project: Project, user: WindowUser, qtbot: QtBot
+) -> None:
+    store = project.store
+    name = next(name for name, node in store.document.nodes.items() if node.type == "nn.Linear")
+    store.select([name])
+    row = visible_row(window, project, "out_features")
+    size = store.report.nodes[name].arguments["in_features"]
+    user.enter(row.field.editor)
+    for letter in "2 * input":
+        user.type(letter)
+        assert not row._problem.isVisible(), letter
+    assert store.document.nodes[name].params["out_features"] == "2 * input"
+    qtbot.waitUntil(lambda: row.computed.text() == f"= {2 * size:,}")
+    user.key(Qt.Key.Key_Up)
+    assert store.document.nodes[name].params["out_features"] == 2 * size + 1
+    qtbot.waitUntil(lambda: not row.computed.isVisible())
+
+
 def test_selecting_a_node_keeps_the_focus(window: MainWindow, project: Project) -> None:
     """A widget that is shown before it has a parent would briefly be a window and take the focus."""
     canvas = window.canvas

@@ -5,9 +5,14 @@ from __future__ import annotations
 from typing import Annotated, Any, TypeAlias
 
 from engine.registry import Count, Preset, Range, Size
+from engine.relative_sizes import RelativeTo
 
 SizePerDim: TypeAlias = Size | tuple[Size, ...]
 """One size for all spatial dimensions, or one for each."""
+
+Width: TypeAlias = Annotated[Size, RelativeTo(-1)]
+Channels: TypeAlias = Annotated[Size, RelativeTo(1)]
+"""Sizes that project files can give relative to the last dimension, or the channels, of the input."""
 
 CountPerDim: TypeAlias = Count | tuple[Count, ...]
 

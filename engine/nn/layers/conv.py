@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 from engine.dtypes import DType
 from engine.nn import functional as F
 from engine.nn.functional.convolution import borders
-from engine.nn.layers.annotations import CountPerDim, DeviceArgument, SizePerDim
+from engine.nn.layers.annotations import Channels, CountPerDim, DeviceArgument, SizePerDim
 from engine.nn.layers.conv_base import ConvBase
 from engine.registry import LAYERS, FromInput, Size
 from engine.tensors import Tensor
@@ -19,12 +19,12 @@ class Conv(ConvBase):
     def __init__(
         self,
         in_channels: Annotated[Size, FromInput(1)],
-        out_channels: Size,
+        out_channels: Channels,
         kernel_size: SizePerDim,
         stride: SizePerDim = 1,
         padding: CountPerDim | Literal["same", "valid"] = 0,
         dilation: SizePerDim = 1,
-        groups: Size = 1,
+        groups: Channels = 1,
         bias: bool = True,
         padding_mode: Literal["zeros", "reflect", "replicate", "circular"] = "zeros",
         device: DeviceArgument = None,

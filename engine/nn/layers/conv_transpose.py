@@ -9,7 +9,7 @@ from engine.dtypes import DType
 from engine.errors import ShapeError
 from engine.nn import functional as F
 from engine.nn.functional.convolution import transposed_sizes
-from engine.nn.layers.annotations import CountPerDim, DeviceArgument, SizePerDim
+from engine.nn.layers.annotations import Channels, CountPerDim, DeviceArgument, SizePerDim
 from engine.nn.layers.conv_base import ConvBase
 from engine.registry import LAYERS, FromInput, Size
 from engine.shape import format_shape
@@ -22,12 +22,12 @@ class ConvTranspose(ConvBase):
     def __init__(
         self,
         in_channels: Annotated[Size, FromInput(1)],
-        out_channels: Size,
+        out_channels: Channels,
         kernel_size: SizePerDim,
         stride: SizePerDim = 1,
         padding: CountPerDim = 0,
         output_padding: CountPerDim = 0,
-        groups: Size = 1,
+        groups: Channels = 1,
         bias: bool = True,
         dilation: SizePerDim = 1,
         padding_mode: Literal["zeros"] = "zeros",

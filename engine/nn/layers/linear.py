@@ -8,7 +8,7 @@ from typing import Annotated
 from engine.dtypes import DType
 from engine.nn import functional as F
 from engine.nn import init
-from engine.nn.layers.annotations import DeviceArgument
+from engine.nn.layers.annotations import DeviceArgument, Width
 from engine.nn.module import Module
 from engine.nn.parameter import Parameter
 from engine.registry import LAYERS, FromInput, Size
@@ -31,7 +31,7 @@ class Linear(Module):
     def __init__(
         self,
         in_features: Annotated[Size, FromInput(-1)],
-        out_features: Size,
+        out_features: Width,
         bias: bool = True,
         device: DeviceArgument = None,
         dtype: DType | None = None,

@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 from engine.dtypes import DType
 from engine.nn.functional import recurrent
 from engine.nn.functional.recurrent import RecurrentWeights
-from engine.nn.layers.annotations import BatchFirst, DeviceArgument
+from engine.nn.layers.annotations import BatchFirst, DeviceArgument, Width
 from engine.nn.layers.rnn_base import Result, RNNBase
 from engine.registry import LAYERS, FromInput, Probability, Repeats, Size
 from engine.tensors import Tensor
@@ -37,7 +37,7 @@ class RNN(RNNBase):
     def __init__(
         self,
         input_size: Annotated[Size, FromInput(-1)],
-        hidden_size: Size,
+        hidden_size: Width,
         num_layers: Repeats = 1,
         nonlinearity: Literal["tanh", "relu"] = "tanh",
         bias: bool = True,

@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 
 from engine.dtypes import DType
 from engine.nn import functional as F
-from engine.nn.layers.annotations import BatchFirst, DeviceArgument
+from engine.nn.layers.annotations import BatchFirst, DeviceArgument, Width
 from engine.nn.layers.dropout import Dropout
 from engine.nn.layers.layer_norm import LayerNorm
 from engine.nn.layers.linear import Linear
@@ -51,7 +51,7 @@ class TransformerEncoderLayer(Module):
         self,
         d_model: Annotated[Size, FromInput(-1)],
         nhead: Size,
-        dim_feedforward: Size = 2048,
+        dim_feedforward: Width = 2048,
         dropout: Probability = 0.1,
         activation: Activation = "relu",
         layer_norm_eps: Positive = 1e-5,
@@ -127,7 +127,7 @@ class TransformerDecoderLayer(Module):
         self,
         d_model: Annotated[Size, FromInput(-1)],
         nhead: Size,
-        dim_feedforward: Size = 2048,
+        dim_feedforward: Width = 2048,
         dropout: Probability = 0.1,
         activation: Activation = "relu",
         layer_norm_eps: Positive = 1e-5,

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from engine.registry import Parameter
+from engine.relative_sizes import relative_size
 from engine.shape import Spec
 from studio.document.model import Json
 from studio.nodes.types import NodeType
@@ -56,11 +57,18 @@ def resolve_arguments(
     for parameter in node_type.params:
         name = parameter.name
         if name in params:
-            problem = parameter.problem(params[name])
+            value, problem = params[name], parameter.problem(params[name])
+            if problem is None and parameter.relative_to is not None and isinstance(value, str):
+                size = _size(first_input, parameter.relative_to.axis)
+                if size is None:
+                    is_incomplete = True
+                    continue
+                value = relative_size(value, size)
+                problem = parameter.problem(value)
             if problem is not None:
                 problems.append(ArgumentProblem("bad-parameter", name, f"{name} {_shorten(problem)}."))
             else:
-                values[name] = _value(parameter, params[name])
+                values[name] = _value(parameter, value)
                 explicit.add(name)
         elif parameter.from_input is not None:
             size = _size(first_input, parameter.from_input.axis)

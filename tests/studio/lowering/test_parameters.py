@@ -4,8 +4,10 @@ from typing import Any
 
 import pytest
 
+from studio.document import edits
 from studio.document.model import Node
-from tests.studio.lowering.graphs import changed, coded, digits, document, fixed, mlp, only, report
+from studio.lowering import lower
+from tests.studio.lowering.graphs import changed, coded, digits, document, fixed, mlp, only, report, wire
 
 
 def test_missing_parameter_names_the_next_step() -> None:
@@ -94,3 +96,21 @@ def test_unconnected_node_shows_its_arguments() -> None:
     assert info.arguments["stride"] == 1
     assert "in_channels" not in info.arguments
     assert info.summary == "? → 8 · 3×3"
+
+
+def test_relative_sizes_follow_the_input() -> None:
+    found = report(changed(mlp(), "hidden", params={"out_features": "input / 2"}))
+    assert found.problems == ()
+    assert found.nodes["hidden"].outputs["output"].shape[-1] == 32
+    assert "nn.Linear(in_features=64, out_features=32)" in lower(found).source
+
+
+def test_a_relative_size_of_an_unknown_input_is_unknown() -> None:
+    unwired = edits.disconnect(mlp(), [wire("flatten.output -> hidden.input")])
+    relative = edits.set_param(unwired, "hidden", "out_features", "2 * input")
+    assert [problem.code for problem in report(relative).errors] == ["missing-wire"]
+
+
+def test_a_wrong_relative_size_is_named() -> None:
+    wrong = only(changed(mlp(), "hidden", params={"out_features": "4 * outputs"}))
+    assert "out_features must be a whole number or a size such as '4 * input', not '4 * outputs'" in wrong.message

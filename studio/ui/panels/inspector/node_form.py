@@ -139,11 +139,19 @@ class NodeForm(QWidget):
         if parameter.name in params:
             value = params[parameter.name]
             is_list = parameter.kind in ("bool", "choice") and blocks.values_per_copy(value) is not None
-            return RowState(is_set=True, is_mixed=True) if is_list else RowState(value, is_set=True)
+            if is_list:
+                return RowState(is_set=True, is_mixed=True)
+            is_relative = parameter.relative_to is not None and isinstance(value, str)
+            return RowState(value, is_set=True, computed=self._argument(name, parameter) if is_relative else None)
         info = self._store.report.nodes.get(name)
         if info is not None and parameter.name in info.inferred:
             return RowState(info.arguments.get(parameter.name), is_inferred=True)
         return RowState(None if parameter.default is REQUIRED else parameter.default)
+
+    def _argument(self, name: str, parameter: Parameter) -> Any:
+        """The value that a parameter has in the program; None if it is unknown."""
+        info = self._store.report.nodes.get(name)
+        return None if info is None else info.arguments.get(parameter.name)
 
     def _setting(self, parameter: str) -> ParameterEdit:
         def change(document: Document, value: Any) -> Document:

@@ -40,6 +40,8 @@ class RowState:
     is_set: bool = False
     is_inferred: bool = False
     is_mixed: bool = False
+    computed: float | None = None
+    """The size that a relative one, such as "4 * input", stands for."""
 
     def implied(self, parameter: Parameter) -> str:
         """Placeholder of an empty field."""
@@ -105,7 +107,10 @@ class ParameterRow(QWidget):
         grid.addWidget(self.title, 0, 0)
         grid.addWidget(self.field, 0, 1)
         grid.addWidget(self._reset, 0, 2)
+        self.computed = label("", "dim")
+        self.computed.hide()
         grid.addWidget(self._problem, 1, 1, 1, 2)
+        grid.addWidget(self.computed, 2, 1, 1, 2)
         self.field.edited.connect(self._set)
         self.field.cleared.connect(self._clear)
         self.field.reverted.connect(self._take_back)
@@ -122,6 +127,10 @@ class ParameterRow(QWidget):
     def show_value(self, value: RowState) -> None:
         self._value = value
         is_shown = value.is_set and not value.is_mixed
+        if isinstance(self.field, NumberField):
+            self.field.computed = value.computed
+        self.computed.setText("" if value.computed is None else f"= {value.computed:,}")
+        self.computed.setVisible(value.computed is not None)
         self.field.show_value(value.value, is_set=is_shown, implied=value.implied(self.parameter))
         self._reset.setVisible(value.is_set)
         self._show_problem()
@@ -197,6 +206,8 @@ def _tip(parameter: Parameter) -> str:
     lines = [f"{parameter.name}: {parameter.help}" if parameter.help else parameter.name]
     if parameter.range is not None:
         lines.append(f"Must be {parameter.range}.")
+    if parameter.relative_to is not None:
+        lines.append("May be relative to the input: input, 4 * input, input / 2.")
     if parameter.from_input is not None:
         lines.append("Inferred from the input; a value set here must match it.")
     elif parameter.from_training:

@@ -6,11 +6,15 @@ import re
 from typing import Any
 
 from engine.registry import Parameter
+from engine.relative_sizes import normalized
 from studio.document.blocks import EACH, values_per_copy
 
 _INCOMPLETE = re.compile(r"[-+]?(\d*\.?\d*|\d+\.?\d*e[-+]?)", re.IGNORECASE)
 """Incomplete numbers: "-", "1e", "1e-"."""
 
+
+_INCOMPLETE_SIZE = re.compile(r"(\d*\.?\d*\s*[*×x]?\s*)?(i|in|inp|inpu|input)?(\s*/\s*)?")
+"""Incomplete relative sizes: "4 *", "4 * inp", "input /"."""
 
 PER_COPY = "|"
 """Between the values of the copies of a repeated block."""
@@ -44,7 +48,8 @@ def read(parameter: Parameter, text: str, *, per_copy: bool = False) -> Any:
         return {EACH: [read(parameter, part) for part in text.split(PER_COPY)]}
     if parameter.optional and text.lower() == "none":
         return None
-    value = text if text in parameter.choices else _parse(parameter.kind, text)
+    word = text if parameter.relative_to is None else normalized(text)
+    value = word if parameter.accepts_text(word) else _parse(parameter.kind, text)
     if (problem := parameter.problem(value)) is not None:
         raise InvalidTextError(problem)
     return value
@@ -57,6 +62,8 @@ def is_incomplete(parameter: Parameter, text: str) -> bool:
     last = re.split(r"[,|]", text)[-1].strip(" ([")
     if last and any(isinstance(word, str) and word.startswith(last) for word in parameter.choices):
         return last not in parameter.choices
+    if parameter.relative_to is not None and _INCOMPLETE_SIZE.fullmatch(last):
+        return not last[-1:].isdigit()
     return _INCOMPLETE.fullmatch(last) is not None and not text.strip()[-1:].isdigit()
 
 

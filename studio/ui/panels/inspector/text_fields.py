@@ -114,6 +114,8 @@ class NumberField(TypedField):
         box = _NumberBox(self)
         super().__init__(parameter, box, box.lineEdit(), box.draft)
         self._implied: float | None = None
+        self.computed: float | None = None
+        """The size that a relative one, such as "4 * input", stands for."""
         box.lineEdit().setTextMargins(6, 0, 0, 0)
         box.editingFinished.connect(self.finished)
 
@@ -133,6 +135,8 @@ class NumberField(TypedField):
             value = read(self.parameter, self.line.text())
         except InvalidTextError:
             value = self._implied
+        if isinstance(value, str):
+            value = self.computed
         bounds = self.parameter.range
         lowest = bounds.ge if bounds is not None and bounds.ge is not None else 0
         return lowest if value is None else value
