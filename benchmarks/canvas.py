@@ -26,6 +26,7 @@ from studio.ui.canvas.hit_testing import Hit
 from studio.ui.canvas.layout.auto_layout import SPACING
 from studio.ui.layered_layout import Link, arrange
 from studio.ui.project.project_store import ProjectStore
+from studio.ui.project.scope_store import ScopeStore
 from studio.ui.theme import motion, stylesheet, theme
 
 COLUMNS, FRAMES = 50, 30
@@ -82,7 +83,7 @@ def main(count: int) -> None:
     opened: list[CanvasView] = []
     once(
         f"open {len(document.nodes)} nodes, {len(document.wires)} wires",
-        lambda: opened.append(CanvasView(store, themes)),
+        lambda: opened.append(CanvasView(ScopeStore(store), themes)),
     )
     view = opened[0]
     window.setCentralWidget(view)

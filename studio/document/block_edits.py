@@ -63,6 +63,11 @@ def edit_block(document: Document, name: str, edit: Edit) -> Document:
     return update_instances(document, name, ports, dict.fromkeys(gone)) if ports or gone else document
 
 
+def edit_graph(document: Document, block: str, edit: Edit) -> Document:
+    """Apply an edit to the graph of a definition, or to that of the canvas if `block` is empty."""
+    return edit_block(document, block, edit) if block else edit(document)
+
+
 def promote(document: Document, name: str, ref: ParamRef, param: str | None = None) -> Document:
     """Make a parameter of an inner node one of all instances, under the name `param` or that of the parameter.
 
@@ -129,6 +134,12 @@ def rename_block(document: Document, old: str, new: str) -> Document:
     renamed = {new if name == old else name: each for name, each in document.blocks.items()}
     defined = {name: replace(each, nodes=retyped(each.nodes, old, new)) for name, each in renamed.items()}
     return replace(document, nodes=retyped(document.nodes, old, new), blocks=defined)
+
+
+def describe_block(document: Document, name: str, text: str) -> Document:
+    """Set the description of a definition."""
+    block = _block(document, name)
+    return document if block.description == text else _with_block(document, name, replace(block, description=text))
 
 
 def remove_block(document: Document, name: str) -> Document:

@@ -65,7 +65,7 @@ def test_values_per_copy_are_typed_with_bars(qtbot: QtBot, window: MainWindow, b
     assert "must be a whole number, not 'x'" in row.draft_problem()
 
 
-def test_a_problem_inside_is_shown_at_the_instance(qtbot: QtBot, window: MainWindow, blocked: Project) -> None:
+def test_a_problem_inside_leads_into_the_block(qtbot: QtBot, window: MainWindow, blocked: Project) -> None:
     def widen(document: Document) -> Document:
         return edit_block(document, "dense", lambda view: edits.set_param(view, "hidden", "in_features", 100))
 
@@ -78,7 +78,8 @@ def test_a_problem_inside_is_shown_at_the_instance(qtbot: QtBot, window: MainWin
     qtbot.waitUntil(lambda: bool(view.problems.rows) and view.problems.rows[0].isVisible())
     row = view.problems.rows[0]
     qtbot.mouseClick(row, Qt.MouseButton.LeftButton)
-    assert blocked.store.selection == {"dense"}
+    assert blocked.store.selection == {"dense.0.hidden"}  # the canvas shows the inside of the block
+    assert blocked.scope.block == "dense" and blocked.scope.selection == {"hidden"}
     qtbot.mouseClick(row.button, Qt.MouseButton.LeftButton)
     qtbot.waitUntil(lambda: blocked.store.is_checked and not blocked.store.report.errors)
 

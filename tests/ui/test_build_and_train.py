@@ -111,7 +111,7 @@ def digits_network(window: MainWindow, canvas: CanvasView, qtbot: QtBot) -> dict
     set_number(window, user, canvas, names["Linear"], "out_features", "64", qtbot)
     set_number(window, user, canvas, names["Output"], "out_features", "10", qtbot)
     set_number(window, user, canvas, names["Normalize"], "std", "16", qtbot)
-    qtbot.waitUntil(lambda: canvas.store.is_checked)
+    qtbot.waitUntil(lambda: canvas.store.project.is_checked)
     assert canvas.store.report.problems == ()
     return names
 
@@ -152,7 +152,7 @@ def test_build_train_save_and_reopen(
 
 def test_undo_and_redo_all_edits(window: MainWindow, canvas: CanvasView, qtbot: QtBot) -> None:
     digits_network(window, canvas, qtbot)
-    store, built, empty = canvas.store, canvas.store.document, Document()
+    store, built, empty = canvas.store.project, canvas.store.document, Document()
     canvas.setFocus()
     for _ in range(200):
         if not store.history.can_undo:

@@ -26,6 +26,7 @@ from studio.ui.panels.inspector.project_form import ProjectForm
 from studio.ui.panels.inspector.text_fields import NumberField, TypedField
 from studio.ui.project.project import Project
 from studio.ui.project.project_store import ProjectStore
+from studio.ui.project.scope_store import ScopeStore
 from studio.ui.window.main_window import MainWindow
 
 TYPES = [kind.key for kind in catalogue()]
@@ -41,7 +42,7 @@ def store(qtbot: QtBot) -> Iterator[ProjectStore]:
 
 @pytest.fixture
 def panel(qtbot: QtBot, store: ProjectStore) -> InspectorPanel:
-    panel = InspectorPanel(store)
+    panel = InspectorPanel(ScopeStore(store))
     qtbot.addWidget(panel)
     panel.resize(320, 800)
     panel.show()
@@ -69,7 +70,7 @@ def test_every_type_has_a_form(qtbot: QtBot, key: str) -> None:
     store = ProjectStore(
         Document({"node": Node(key)}), catalogue(), lambda document, base: check(document, catalogue(), base)
     )
-    form = NodeForm(store, ["node"])
+    form = NodeForm(ScopeStore(store), ["node"])
     qtbot.addWidget(form)
     kind = catalogue()[key]
     assert [each.parameter for each in form.rows] == list(kind.params)

@@ -107,7 +107,7 @@ def test_two_optimizers_train_their_checked_layers(
 ) -> None:
     sgd = add_unconnected(canvas, user, qtbot, "optim.SGD")
     connect(canvas, user, "cross_entropy", "loss", sgd, "loss")
-    qtbot.waitUntil(lambda: canvas.store.is_checked)
+    qtbot.waitUntil(lambda: canvas.store.project.is_checked)
     assert [problem.code for problem in canvas.store.report.errors] == ["shared-layers"]
     for optimizer, other in (("adam", "logits"), (sgd, "hidden")):
         user.click(user.node(optimizer))
@@ -117,7 +117,7 @@ def test_two_optimizers_train_their_checked_layers(
         press(layers.boxes[other])
     nodes = canvas.store.document.nodes
     assert (nodes["adam"].trains, nodes[sgd].trains) == (("hidden",), ("logits",))
-    qtbot.waitUntil(lambda: canvas.store.is_checked and not canvas.store.report.errors)
+    qtbot.waitUntil(lambda: canvas.store.project.is_checked and not canvas.store.report.errors)
     train(qtbot, canvas, project)
 
 
@@ -131,10 +131,10 @@ def test_layer_frozen_by_shortcut_keeps_its_weights(
     user.key(Qt.Key.Key_M, SHIFT)
     assert canvas.store.document.nodes["hidden"].frozen
     canvas.store.edit("Train longer", lambda document: edits.set_training(document, epochs=2))
-    qtbot.waitUntil(lambda: canvas.store.is_checked)
+    qtbot.waitUntil(lambda: canvas.store.project.is_checked)
     frozen = [train(qtbot, canvas, project)]
     canvas.store.edit("Train shortly", lambda document: edits.set_training(document, epochs=1))
-    qtbot.waitUntil(lambda: canvas.store.is_checked)
+    qtbot.waitUntil(lambda: canvas.store.project.is_checked)
     frozen.append(train(qtbot, canvas, project))
     for name in ("hidden.weight", "hidden.bias"):
         assert np.array_equal(frozen[0][name], frozen[1][name])

@@ -54,7 +54,7 @@ def in_scope(problem: Problem, scope: Scope) -> Problem:
         fix = Fix(fix.title, partial(edit_block, name=scope.block, edit=fix.edit))
     node = scope.instance_path if problem.node is None else scope.prefix + problem.node
     message = f"In the block {scope.block}: {problem.message}"
-    return replace(problem, message=message, node=node, wire=None, fix=fix)
+    return replace(problem, message=message, node=node, wire=None, fix=fix, block=scope.block)
 
 
 def _lifted(fix: Fix, expansion: Expansion) -> Fix | None:

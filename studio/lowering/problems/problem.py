@@ -63,6 +63,8 @@ class Problem:
     """Other nodes with the same problem, if several problems are merged into one."""
     affected: str | None = None
     """The node where the problem appears, if not at `node`. An error only prevents runs that use this node."""
+    block: str = ""
+    """The block whose definition has the problem; `node` is in its first instance. Empty for other problems."""
 
     @property
     def node_on_canvas(self) -> str | None:

@@ -96,6 +96,11 @@ class Camera(QObject):
     def center_on(self, point: QPointF, *, animated: bool = True) -> None:
         self._begin(self._scale, point, None, animated)
 
+    def show_corner(self, scale: float, corner: QPointF) -> None:
+        """Show a scene point in the top left corner of the view at a scale, without animation."""
+        self._animation.stop()
+        self._show_point_at(scale, QPointF(0, 0), corner)
+
     def reveal(self, rect: QRectF) -> None:
         """Pan just enough to make `rect` visible."""
         visible = self.visible

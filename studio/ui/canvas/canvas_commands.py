@@ -22,6 +22,7 @@ def canvas_commands(current: Callable[[], CanvasView | None], scope: QWidget) ->
         *_selecting(make),
         *_viewing(make),
         *_arranging(make),
+        *_blocks(make),
         *_navigating(make),
     )
 
@@ -41,8 +42,9 @@ class _CommandFactory:
         icon: str = "",
         needs: int = 0,
         separated: bool = False,
+        when: Callable[[CanvasView], bool] = lambda _: True,
     ) -> Command:
-        """A command that is enabled when at least `needs` nodes are selected."""
+        """A command that is enabled when at least `needs` nodes are selected and `when` holds."""
         return Command(
             f"canvas.{id}",
             title,
@@ -50,7 +52,7 @@ class _CommandFactory:
             keys,
             menu=menu,
             icon=icon,
-            enabled=partial(self._has_selected, needs),
+            enabled=partial(self._is_enabled, needs, when),
             separated=separated,
             scope=self._scope,
         )
@@ -59,9 +61,9 @@ class _CommandFactory:
         if (view := self._current()) is not None:
             run(view)
 
-    def _has_selected(self, count: int) -> bool:
+    def _is_enabled(self, count: int, when: Callable[[CanvasView], bool]) -> bool:
         view = self._current()
-        return view is not None and len(view.store.selection) >= count
+        return view is not None and len(view.store.selection) >= count and when(view)
 
 
 def _editing(make: _CommandFactory) -> tuple[Command, ...]:
@@ -212,6 +214,56 @@ def _arranging(make: _CommandFactory) -> tuple[Command, ...]:
             menu=menu,
             icon="distribute-y",
             needs=3,
+        ),
+    )
+
+
+def _blocks(make: _CommandFactory) -> tuple[Command, ...]:
+    menu = "Edit/Block"
+    return (
+        make("group", "Group into block", lambda v: v.group(), "Ctrl+G", menu=menu, icon="block", needs=1),
+        make(
+            "unpack",
+            "Unpack block",
+            lambda v: v.block_actions.unpack(),
+            "Ctrl+Shift+G",
+            menu=menu,
+            when=lambda v: v.block_actions.can_unpack(),
+        ),
+        make(
+            "enter",
+            "Edit block",
+            lambda v: v.block_actions.enter(),
+            "Ctrl+Down",
+            menu=menu,
+            separated=True,
+            when=lambda v: v.block_actions.can_enter(),
+        ),
+        make(
+            "leave",
+            "Leave block",
+            lambda v: v.block_actions.leave(),
+            "Ctrl+Up",
+            menu=menu,
+            when=lambda v: bool(v.store.location),
+        ),
+        *(
+            make(
+                f"{side}-copy",
+                f"Show the {side} copy of a repeated block",
+                lambda v, step=step: v.block_actions.step_copy(step),
+                key,
+                menu=menu,
+                when=lambda v: v.store.copies > 1,
+            )
+            for side, step, key in (("next", 1, "Ctrl+PgDown"), ("previous", -1, "Ctrl+PgUp"))
+        ),
+        make(
+            "path",
+            "Focus the path of the block",
+            lambda v: v.overlays.breadcrumbs.focus(),
+            menu=menu,
+            when=lambda v: bool(v.store.location),
         ),
     )
 

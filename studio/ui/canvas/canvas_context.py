@@ -12,7 +12,7 @@ from studio.ui.canvas.camera import Camera
 from studio.ui.canvas.canvas_scene import CanvasScene
 from studio.ui.canvas.hit_testing import Hit
 from studio.ui.canvas.wires.pending_wire import PendingWire
-from studio.ui.project.project_store import ProjectStore
+from studio.ui.project.scope_store import ScopeStore
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +33,7 @@ class PointerState:
 class CanvasContext:
     """Store, scene, camera and view of one canvas, and callbacks to its overlays."""
 
-    store: ProjectStore
+    store: ScopeStore
     scene: CanvasScene
     camera: Camera
     view: QGraphicsView

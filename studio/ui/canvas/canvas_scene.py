@@ -30,7 +30,7 @@ from studio.ui.canvas.wires.wire_curve import WireCurve
 from studio.ui.canvas.wires.wire_graph import WireGraph
 from studio.ui.canvas.wires.wire_item import WireItem
 from studio.ui.canvas.wires.wire_router import WireRouter
-from studio.ui.project.project_store import ProjectStore
+from studio.ui.project.scope_store import ScopeStore
 from studio.ui.theme.theme import Theme
 
 _HIT_RADIUS = 24.0
@@ -43,7 +43,7 @@ class CanvasScene(QGraphicsScene):
     moved = Signal()
     """Nodes or wires were added, removed or moved."""
 
-    def __init__(self, store: ProjectStore, theme: Theme, parent: QObject | None = None) -> None:
+    def __init__(self, store: ScopeStore, theme: Theme, parent: QObject | None = None) -> None:
         super().__init__(parent)
         self._store = store
         self._document = Document()

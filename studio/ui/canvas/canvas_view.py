@@ -28,8 +28,10 @@ from PySide6.QtGui import (
 )
 from PySide6.QtWidgets import QFrame, QGraphicsView, QToolTip, QWidget
 
+from studio.document.block_locations import Location
 from studio.nodes.types import NodeType
 from studio.ui.canvas import composite_edits
+from studio.ui.canvas.block_actions import BlockActions
 from studio.ui.canvas.camera import Camera
 from studio.ui.canvas.canvas_actions import CanvasActions
 from studio.ui.canvas.canvas_context import CanvasContext
@@ -45,7 +47,7 @@ from studio.ui.canvas.level_of_detail import Zoom
 from studio.ui.canvas.overlays.canvas_overlays import CanvasOverlays
 from studio.ui.canvas.overlays.canvas_tooltips import selection_description, tooltip
 from studio.ui.canvas.wires.pending_wire import PendingWire
-from studio.ui.project.project_store import ProjectStore
+from studio.ui.project.scope_store import ScopeStore
 from studio.ui.theme.theme import Theme, ThemeManager
 
 _NOTCH = 120.0
@@ -64,7 +66,7 @@ class CanvasView(QGraphicsView):
     parameters_requested = Signal()
     """Enter was pressed: focus the fields of the selected node."""
 
-    def __init__(self, store: ProjectStore, themes: ThemeManager, parent: QWidget | None = None) -> None:
+    def __init__(self, store: ScopeStore, themes: ThemeManager, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.store = store
         self._themes = themes
@@ -78,7 +80,10 @@ class CanvasView(QGraphicsView):
         )
         self.canvas_actions = CanvasActions(self.context, self.auto_layout)
         """Actions of commands and menus."""
+        self.block_actions = BlockActions(self.context)
         self.overlays = CanvasOverlays(self.context, self.canvas_actions, themes)
+        self._cameras: dict[Location, tuple[float, QPointF]] = {}
+        """Scale and top left corner of the view of each graph that was shown."""
         self._drop_handler = DropHandler(self.context, self.canvas_actions, self.drop_refused.emit)
         self._pointer_controller = PointerController(self.context)
         self._exposed = QRegion()
@@ -105,7 +110,7 @@ class CanvasView(QGraphicsView):
         self.setAcceptDrops(True)
 
     def _connect(self, themes: ThemeManager) -> None:
-        self.camera.changed.connect(self._on_zoom_changed)
+        self.camera.changed.connect(self._on_camera_changed)
         self.overlays.hint.template_requested.connect(self.template_requested)
         self.auto_layout.finished.connect(self._on_nodes_moved)
         self.canvas_scene.moved.connect(self._repaint_all)
@@ -113,6 +118,7 @@ class CanvasView(QGraphicsView):
         self.store.document_changed.connect(self._on_document_changed)
         self.store.report_changed.connect(self._on_report_changed)
         self.store.selection_changed.connect(self._on_selection_changed)
+        self.store.location_changed.connect(self._on_location_changed)
         themes.changed.connect(self._on_theme_changed)
 
     # -- for the window
@@ -129,10 +135,10 @@ class CanvasView(QGraphicsView):
         """Add data nodes for these files, or report files without a data node."""
         self._drop_handler.drop_files(paths, at or self.camera.visible.center())
 
-    def reveal(self, name: str) -> None:
-        """Select a node and bring it into view."""
-        self.store.select([name])
-        for box in self.canvas_scene.boxes([name]).values():
+    def reveal(self, path: str) -> None:
+        """Select a node, also one inside a block, and bring it into view."""
+        name = self.store.reveal(path)
+        for box in self.canvas_scene.boxes([name] if name else []).values():
             self.camera.reveal(QRectF(box.left, box.top, box.width, box.height))
 
     @property
@@ -162,6 +168,11 @@ class CanvasView(QGraphicsView):
         if len(self.store.selection) == 1:
             self.overlays.open_editor(next(iter(self.store.selection)))
 
+    def group(self) -> None:
+        """Turn the selected nodes into a block, and open the name editor of its instance."""
+        if (name := self.block_actions.group()) is not None:
+            self.overlays.open_editor(name, self.block_actions.name_block)
+
     def toggle_minimap(self) -> None:
         self.overlays.minimap_placement.toggle()
 
@@ -171,14 +182,16 @@ class CanvasView(QGraphicsView):
         return self._pointer_controller.gesture
 
     def cancel(self) -> None:
-        """Cancel the gesture or layout in progress, else clear the selection."""
+        """Cancel the gesture or layout in progress, else clear the selection, else leave the block."""
         if self._pointer_controller.cancel():
             return
         if self.auto_layout.is_busy:
             self.auto_layout.cancel()
-        else:
+        elif self.store.selection or self.canvas_scene.selected_wires:
             self.canvas_scene.select_wires(())
             self.store.select(())
+        else:
+            self.block_actions.leave()
 
     def close_view(self) -> None:
         """Stop the worker thread. The view must not be used afterwards."""
@@ -208,7 +221,7 @@ class CanvasView(QGraphicsView):
         hit = self.canvas_scene.hit(pointer.scene)
         if hit == NO_HIT:
             self.overlays.open_search(pointer.scene)
-        elif hit.node is not None and hit.port is None:
+        elif hit.node is not None and hit.port is None and not self.store.enter(hit.node):
             self.overlays.open_editor(hit.node)
 
     def wheelEvent(self, event: QWheelEvent) -> None:
@@ -315,6 +328,19 @@ class CanvasView(QGraphicsView):
         self._update_overlays()
         self.setAccessibleDescription(selection_description(self.store, self.canvas_scene))
 
+    def _on_location_changed(self, location: Location) -> None:
+        """Show the part of the graph that was visible before, or open it at a readable zoom."""
+        if location in self._cameras:
+            self.camera.show_corner(*self._cameras[location])
+        else:
+            self.canvas_actions.open_at_readable_zoom()
+        self._on_nodes_moved()
+
+    def _on_camera_changed(self) -> None:
+        if self._shown:
+            self._cameras[self.store.location] = (self.camera.scale, self.camera.visible.topLeft())
+        self._on_zoom_changed()
+
     def _on_zoom_changed(self) -> None:
         zoom = Zoom(self.camera.scale, self.devicePixelRatioF())
         if zoom != self.canvas_scene.paint_context.zoom:
@@ -331,6 +357,7 @@ class CanvasView(QGraphicsView):
         is_dragging = self.gesture is not None and self.canvas_scene.gesture_overlay.isVisible()
         self.overlays.update_bar(busy=is_dragging or self.canvas_scene.has_preview)
         self.overlays.minimap_placement.update()
+        self.overlays.breadcrumbs.place()
 
     def _show_message(self, text: str) -> None:
         self.overlays.show_message(text, self._pointer_controller.viewport_position)
@@ -370,6 +397,7 @@ class CanvasView(QGraphicsView):
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
         self.overlays.hint.center_in(self.viewport().rect())
+        self.overlays.breadcrumbs.place()
         self._update_overlays()
 
     def showEvent(self, event: QShowEvent) -> None:

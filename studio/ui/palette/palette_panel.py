@@ -12,7 +12,7 @@ from studio.nodes.types import NodeType
 from studio.ui.palette.node_groups import by_rank, in_order
 from studio.ui.palette.node_type_tree import NodeTypeTree
 from studio.ui.palette.palette_delegate import PaletteDelegate
-from studio.ui.project.project_store import ProjectStore
+from studio.ui.project.scope_store import ScopeStore
 from studio.ui.theme.theme import ThemeManager
 from studio.ui.widgets.empty_state import EmptyState
 from studio.ui.widgets.inputs import LineEdit
@@ -24,7 +24,7 @@ class PalettePanel(QWidget):
     requested = Signal(object)
     """The NodeType to add."""
 
-    def __init__(self, store: ProjectStore, themes: ThemeManager, parent: QWidget | None = None) -> None:
+    def __init__(self, store: ScopeStore, themes: ThemeManager, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._store = store
         self._opened: dict[str, bool] = {}

@@ -79,10 +79,10 @@ class ProblemsPanel(QWidget):
                 self.rows[min(index, len(self.rows) - 1)].take_focus(part)
 
     def _go(self, problem: Problem) -> None:
-        name = problem.node_on_canvas or (problem.wire.target.node if problem.wire else None)
-        if name is not None and name in self._store.document.nodes:
-            self.activated.emit(name)
-            self._store.select([name, *problem.also])
+        path = problem.node or (problem.wire.target.node if problem.wire else None)
+        if path is not None:
+            self.activated.emit(path)
+            self._store.select([path, *problem.also])
 
     def _fix(self, problem: Problem) -> None:
         assert problem.fix is not None

@@ -16,6 +16,7 @@ from studio.nodes.catalogue import Catalogue
 from studio.ui.project.compile_explainer import CompileExplainer
 from studio.ui.project.project_store import ProjectStore
 from studio.ui.project.run_library import RunLibrary
+from studio.ui.project.scope_store import ScopeStore
 from studio.ui.project.training_runner import TrainingRunner
 
 AUTOSAVE_MS = 1000
@@ -50,6 +51,8 @@ class Project(QObject):
             title=title,
             parent=self,
         )
+        self.scope = ScopeStore(self.store)
+        """The graph that the canvas shows."""
         self._journal = Autosave(journals)
         self.library = RunLibrary(_run_folder_of(path, self._journal), self)
         self.library.scan()

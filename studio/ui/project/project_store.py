@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, Signal
 
+from studio.document.block_locations import Renaming, canonical_paths
 from studio.document.edit_history import History
 from studio.document.edits import EditError
 from studio.document.model import Document
@@ -32,7 +33,9 @@ class ProjectStore(QObject):
     report_changed = Signal(object)
     """The Report with the problems of the last run, without hidden problems of new nodes."""
     selection_changed = Signal(object)
-    """Frozenset of the selected nodes' names."""
+    """Frozenset of the selected nodes' paths."""
+    restored = Signal(object, object)
+    """The old and the new Document, after an undo or redo."""
     saved_changed = Signal(bool)
     path_changed = Signal(object)
     """The Path, or None for a project without a file."""
@@ -90,6 +93,7 @@ class ProjectStore(QObject):
 
     @property
     def selection(self) -> frozenset[str]:
+        """Paths of the selected nodes: "conv", or "encoder.0.fc" inside a block."""
         return self._selection
 
     @property
@@ -160,9 +164,12 @@ class ProjectStore(QObject):
         old = self.document
         self.history.go_to(position)
         self._apply(old, self.history.selection)
+        if old is not self.document:
+            self.restored.emit(old, self.document)
 
-    def select(self, names: Iterable[str]) -> None:
-        selection = frozenset(name for name in names if name in self.document.nodes)
+    def select(self, paths: Iterable[str]) -> None:
+        """Select the nodes with these paths. Paths without a node are ignored."""
+        selection = frozenset(canonical_paths(self.document, paths))
         self.history.set_selection(selection)
         if selection != self._selection:
             self._selection = selection
@@ -266,12 +273,12 @@ class ProjectStore(QObject):
 def _selection_after_change(
     selection: frozenset[str], old: Document, new: Document, restored_selection: frozenset[str]
 ) -> frozenset[str]:
-    """The selected nodes that still exist, renamed ones under their new names.
+    """The selected nodes that still exist, renamed ones under their new paths.
 
     If the change restores selected nodes, or removes all of the selected ones: `restored_selection`.
     """
-    restored = restored_selection - old.nodes.keys()
-    renamed = {id(node): name for name, node in new.nodes.items() if name not in old.nodes}
-    names = (name if name in new.nodes else renamed.get(id(old.nodes[name])) for name in selection)
-    remaining = frozenset(name for name in names if name is not None)
+    existing = set(canonical_paths(old, restored_selection))
+    restored = restored_selection - existing
+    renaming = Renaming(old, new)
+    remaining = frozenset(path for each in selection if (path := renaming.path(each)) is not None)
     return restored_selection if restored - remaining or (selection and not remaining) else remaining

@@ -56,7 +56,7 @@ def _selected(window: CommandWindow) -> Topic | None:
     """The first selected node whose type is in the catalogue."""
     if window.project is None:
         return None
-    store = window.project.store
+    store = window.project.scope
     types = (
         known_type(store.document, store.catalogue, node)
         for name, node in store.document.nodes.items()

@@ -274,6 +274,7 @@ class MainWindow(CommandWindow):
         project.runner.state_changed.connect(self.commands.refresh)
         project.store.document_changed.connect(self.commands.refresh)
         project.store.selection_changed.connect(self.commands.refresh)
+        project.scope.location_changed.connect(self.commands.refresh)
         project_view.canvas.find_action = self._find_action
         project_view.canvas.drop_refused.connect(lambda text: self.show_notification(NotificationBar(text, [])))
         project_view.canvas.template_requested.connect(self.show_welcome)

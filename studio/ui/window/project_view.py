@@ -51,11 +51,11 @@ class ProjectView(QObject):
         super().__init__(project)
         self.project = project
         store, runner = project.store, project.runner
-        self.canvas = CanvasView(store, themes)
+        self.canvas = CanvasView(project.scope, themes)
         self.fitter = TransformFitter(store, self)
-        palette = PalettePanel(store, themes)
+        palette = PalettePanel(project.scope, themes)
         palette.requested.connect(self.canvas.add_at_center)
-        self.inspector = InspectorPanel(store, [partial(fit_from_data_row, self.fitter)])
+        self.inspector = InspectorPanel(project.scope, [partial(fit_from_data_row, self.fitter)])
         self.runs = RunsPanel(store, runner, project.library, settings)
         self.problems = ProblemsPanel(store)
         self.previewer = DataPreviewer(store, self)
@@ -104,6 +104,7 @@ class ProjectView(QObject):
         store.document_changed.connect(self._clear_live_values)
         store.selection_changed.connect(self._show_trained)
         store.report_changed.connect(self._show_trained)
+        project.scope.location_changed.connect(self._on_location_changed)
 
     def _connect_compile(self) -> None:
         """Keep the selection of the Compile panel and the canvas overlay in sync."""
@@ -120,7 +121,7 @@ class ProjectView(QObject):
         self.canvas.open_search()
 
     def _highlight(self, names: Iterable[str], region: Choice | None, break_index: int | None) -> None:
-        self.canvas.canvas_scene.highlight_nodes(names)
+        self.canvas.canvas_scene.highlight_nodes(self.project.scope.names_of(names))
         self.overlay.choose(region, break_index=break_index)
 
     def _show_trained(self, *_: object) -> None:
@@ -134,7 +135,7 @@ class ProjectView(QObject):
             else ()
         )
         if highlighted or self._highlights_trained:
-            self.canvas.canvas_scene.highlight_nodes(highlighted)
+            self.canvas.canvas_scene.highlight_nodes(self.project.scope.names_of(highlighted))
         self._highlights_trained = bool(highlighted)
 
     def _save_overlay_setting(self, on: bool) -> None:
@@ -178,7 +179,13 @@ class ProjectView(QObject):
             if wire.target.node in step.losses:
                 values[wire.source.node] = number_format.measured(step.losses[wire.target.node])
                 progress[wire.source.node] = run.progress.fraction if run else 0.0
+        if self.project.scope.location:
+            values, progress = {}, {}  # losses and metrics are on the canvas of the project
         self.canvas.set_live(values, progress if self.project.runner.is_active else None)
+
+    def _on_location_changed(self, *_: object) -> None:
+        self._show_live_values()
+        self._show_trained()
 
     def _show_refusal_reason(self, *_: object) -> None:
         """Show why the run cannot start: an invalid field, an empty canvas, or the list of errors."""

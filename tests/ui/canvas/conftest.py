@@ -18,6 +18,7 @@ from studio.ui.canvas.canvas_commands import canvas_commands
 from studio.ui.canvas.canvas_view import CanvasView
 from studio.ui.command_registry import CommandRegistry
 from studio.ui.project.project_store import ProjectStore
+from studio.ui.project.scope_store import ScopeStore
 from studio.ui.theme import motion
 from studio.ui.theme.theme import ThemeManager
 from tests.ui.canvas.mouse_and_keyboard import MouseAndKeyboard
@@ -87,7 +88,7 @@ def make_view(qtbot: QtBot, checker: FakeChecker, themes: ThemeManager) -> Itera
     def make(document: Document) -> CanvasView:
         window = QMainWindow()
         store = ProjectStore(document, catalogue(), checker)
-        view = CanvasView(store, themes)
+        view = CanvasView(ScopeStore(store), themes)
         views.append((view, window))
         commands = CommandRegistry(window)
         commands.add(*canvas_commands(lambda: view, view))
@@ -106,7 +107,7 @@ def make_view(qtbot: QtBot, checker: FakeChecker, themes: ThemeManager) -> Itera
     yield make
     motion.set_reduced(False)
     for view, window in views:
-        store = view.store
+        store = view.store.project
         view.close_view()
         window.close()
         shiboken6.delete(window)
@@ -120,7 +121,7 @@ def view(make_view: MakeView) -> CanvasView:
 
 @pytest.fixture
 def store(view: CanvasView) -> ProjectStore:
-    return view.store
+    return view.store.project
 
 
 @pytest.fixture

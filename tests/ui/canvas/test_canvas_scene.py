@@ -23,6 +23,7 @@ from studio.ui.canvas.nodes.node_item import NodeItem
 from studio.ui.canvas.nodes.node_layout import node_layout
 from studio.ui.canvas.wires.wire_item import WireItem
 from studio.ui.project.project_store import ProjectStore
+from studio.ui.project.scope_store import ScopeStore
 from studio.ui.theme.theme import ThemeManager
 from tests.studio.document.strategies import Edit, documents, edit
 from tests.ui.canvas.conftest import FakeChecker, MakeView, delete_store, network, wire
@@ -70,7 +71,7 @@ def test_scene_follows_edits_undo_and_redo(
     themes: ThemeManager, checker: FakeChecker, document: Document, sequence: list[Step]
 ) -> None:
     store = ProjectStore(document, catalogue(), checker)
-    scene = CanvasScene(store, themes.theme, store)
+    scene = CanvasScene(ScopeStore(store), themes.theme, store)
     assert_scene_shows(scene, document)
     for step in sequence:
         apply_step(store, step)

@@ -80,7 +80,7 @@ def test_empty_canvas_shows_a_hint(make_view: MakeView, qtbot: QtBot) -> None:
     view.store.edit("Add", lambda document: edits.add(document, "a", Node("nn.ReLU")))
     assert not view.overlays.hint.content.isVisible()
     assert not view.overlays.hint.button.isVisible()
-    view.store.undo()
+    view.store.project.undo()
     assert view.overlays.hint.content.isVisible()
 
 

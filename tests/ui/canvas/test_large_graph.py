@@ -103,12 +103,12 @@ def test_dragging_a_node_updates_only_its_wires(view: CanvasView, counts: Counte
     user.release(start + QPoint(30, 50))
     assert counts["layouts"] == 0
     assert counts["routes"] <= 2 * 15
-    assert view.store.history.undo_title == "Move n1025"
+    assert view.store.project.history.undo_title == "Move n1025"
 
 
 def test_edit_updates_only_changed_items(view: CanvasView, counts: Counter[str], qtbot: QtBot) -> None:
     view.store.edit("Mute", lambda document: edits.set_flag(document, ["n7"], muted=True))
-    qtbot.waitUntil(lambda: view.store.is_checked)
+    qtbot.waitUntil(lambda: view.store.project.is_checked)
     assert counts["layouts"] == 1
     assert counts["routes"] == 0
 
@@ -135,5 +135,5 @@ def test_select_move_and_delete_all_nodes(view: CanvasView, counts: Counter[str]
     view.canvas_actions.delete()
     assert view.canvas_scene.nodes == {}
     assert view.canvas_scene.wires == {}
-    view.store.undo()
+    view.store.project.undo()
     assert len(view.canvas_scene.nodes) == COUNT

@@ -114,7 +114,7 @@ def test_opening_a_project_moves_nothing(make_view: MakeView, checker: FakeCheck
     )
     view = make_view(network())
     assert view.store.document == network()
-    assert view.store.is_saved
+    assert view.store.project.is_saved
 
 
 def test_node_from_the_palette_gets_a_wire_with_space_for_a_shape(view: CanvasView, store: ProjectStore) -> None:

@@ -84,7 +84,7 @@ def test_wires_of_a_template_cross_no_node_and_do_not_merge(
     view = make_view(template.document)
     assert routing_faults(view) == []
     MouseAndKeyboard(view).key(Qt.Key.Key_L)
-    qtbot.waitUntil(lambda: view.store.history.position == 1 and not view.auto_layout.is_busy)
+    qtbot.waitUntil(lambda: view.store.project.history.position == 1 and not view.auto_layout.is_busy)
     assert routing_faults(view) == []
     for wire, item in view.canvas_scene.wires.items():
         assert item.curve.end.x - item.curve.start.x >= 64, f"{wire} leads backwards"

@@ -19,6 +19,7 @@ from studio.ui.canvas.geometry import Box
 from studio.ui.canvas.wires.route_search import Obstacles, find_route, passes_through
 from studio.ui.canvas.wires.wire_curve import WireCurve, wire_curve
 from studio.ui.project.project_store import ProjectStore
+from studio.ui.project.scope_store import ScopeStore
 from studio.ui.theme.theme import ThemeManager
 from tests.ui.canvas.conftest import FakeChecker, MakeView, delete_store, wire
 from tests.ui.canvas.mouse_and_keyboard import MouseAndKeyboard
@@ -102,8 +103,8 @@ def test_wires_are_rerouted_after_changes_of_nodes(make_view: MakeView) -> None:
     assert wires_behind_nodes(view) == []
     view.store.edit("Remove", lambda document: edits.remove(document, ["c"]))
     assert len(item.curve.pieces) == 1
-    view.store.undo()
-    view.store.undo()
+    view.store.project.undo()
+    view.store.project.undo()
     assert item.curve == before
 
 
@@ -152,13 +153,13 @@ def test_incremental_routes_equal_routes_after_opening(
     nodes = {name: Node("ops.add", at=where) for name, where in zip("abcdef", at, strict=True)}
     chain = [wire(f"{source}.output -> {target}.{port}") for source, target, port in ROUND]
     store = ProjectStore(Document(nodes, tuple(sorted(chain))), catalogue(), checker)
-    scene = CanvasScene(store, themes.theme, store)
+    scene = CanvasScene(ScopeStore(store), themes.theme, store)
     for name, where in sequence:
         scene.preview({name: (where[0] + 80, where[1])})
         store.edit("Move", lambda document, name=name, where=where: edits.move(document, {name: where}))
     store.edit("Remove", lambda document: edits.disconnect(document, [chain[0]]))
     fresh_store = ProjectStore(store.document, catalogue(), checker)
-    fresh = CanvasScene(fresh_store, themes.theme, fresh_store)
+    fresh = CanvasScene(ScopeStore(fresh_store), themes.theme, fresh_store)
     assert {each: item.curve for each, item in scene.wires.items()} == {
         each: item.curve for each, item in fresh.wires.items()
     }

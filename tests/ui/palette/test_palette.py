@@ -19,6 +19,7 @@ from studio.ui.palette import PalettePanel, SearchPalette
 from studio.ui.palette.node_groups import by_rank, in_order
 from studio.ui.palette.node_type_tree import MIME
 from studio.ui.project.project_store import ProjectStore
+from studio.ui.project.scope_store import ScopeStore
 from studio.ui.theme.theme import ThemeManager
 
 Key = Qt.Key
@@ -27,7 +28,7 @@ Key = Qt.Key
 @pytest.fixture
 def panel(qtbot: QtBot) -> Iterator[PalettePanel]:
     store = ProjectStore(Document(), catalogue(), lambda document, base: Report())
-    panel = PalettePanel(store, ThemeManager("dark"))
+    panel = PalettePanel(ScopeStore(store), ThemeManager("dark"))
     qtbot.addWidget(panel)
     panel.resize(240, 600)
     panel.show()

@@ -16,7 +16,7 @@ from studio.ui.canvas.geometry import GRID, Box, bounds, snap
 from studio.ui.canvas.layout.push_nodes import WIRE_LENGTH
 from studio.ui.layered_layout import CancelledError, Link, Spacing, arrange
 from studio.ui.layered_layout import Layout as LayeredLayout
-from studio.ui.project.project_store import ProjectStore
+from studio.ui.project.scope_store import ScopeStore
 from studio.ui.theme import motion
 
 Positions = dict[str, tuple[float, float]]
@@ -30,7 +30,7 @@ class AutoLayout(QObject):
     finished = Signal()
     _computed = Signal(object, object)
 
-    def __init__(self, store: ProjectStore, scene: CanvasScene, parent: QObject) -> None:
+    def __init__(self, store: ScopeStore, scene: CanvasScene, parent: QObject) -> None:
         super().__init__(parent)
         self._store = store
         self._scene = scene

@@ -10,13 +10,16 @@ from PySide6.QtWidgets import QMenu, QWidget
 from studio.ui.canvas.hit_testing import Hit
 
 NODE = (
+    ("canvas.enter",),
     ("canvas.rename", "canvas.mute", "canvas.freeze", "canvas.recompute", "canvas.collapse"),
+    ("canvas.group", "canvas.unpack"),
     ("canvas.cut", "canvas.copy", "canvas.duplicate"),
     ("canvas.select-linked", "canvas.layout"),
     ("canvas.delete", "canvas.delete-bridge"),
 )
 SEVERAL = (
     ("canvas.mute", "canvas.freeze", "canvas.recompute", "canvas.collapse"),
+    ("canvas.group", "canvas.unpack"),
     ("canvas.cut", "canvas.copy", "canvas.duplicate"),
     ("canvas.layout",),
     ("canvas.align-left", "canvas.align-center", "canvas.align-right"),
@@ -28,8 +31,12 @@ WIRE = (("canvas.delete",),)
 EMPTY_AREA = (
     ("canvas.add", "canvas.paste", "canvas.paste-inputs"),
     ("canvas.select-all", "canvas.layout"),
+    ("canvas.leave",),
     ("canvas.fit-all", "canvas.zoom-100", "canvas.minimap"),
 )
+
+OF_BLOCKS = frozenset({"canvas.enter", "canvas.unpack", "canvas.leave"})
+"""Commands that a menu shows only where they are enabled."""
 
 
 def command_groups(hit: Hit, selected: int) -> tuple[tuple[str, ...], ...]:
@@ -43,7 +50,8 @@ def context_menu(hit: Hit, selected: int, action: Callable[[str], QAction | None
     """The context menu for a hit. Commands that `action` does not find are left out."""
     menu = QMenu(parent)
     for group in command_groups(hit, selected):
-        actions = [found for id in group if (found := action(id)) is not None]
+        found = [(id, action(id)) for id in group]
+        actions = [each for id, each in found if each is not None and (each.isEnabled() or id not in OF_BLOCKS)]
         if actions and not menu.isEmpty():
             menu.addSeparator()
         menu.addActions(actions)

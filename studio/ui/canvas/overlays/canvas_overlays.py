@@ -12,12 +12,13 @@ from studio.ui.canvas.canvas_actions import CanvasActions
 from studio.ui.canvas.canvas_context import CanvasContext
 from studio.ui.canvas.hit_testing import NO_HIT, Hit
 from studio.ui.canvas.nodes.node_layout import HEADER
+from studio.ui.canvas.overlays.breadcrumb_bar import BreadcrumbBar
 from studio.ui.canvas.overlays.canvas_menus import context_menu
 from studio.ui.canvas.overlays.empty_canvas_hint import EmptyCanvasHint
 from studio.ui.canvas.overlays.minimap import Minimap
 from studio.ui.canvas.overlays.minimap_placement import MinimapPlacement
 from studio.ui.canvas.overlays.pointer_message import PointerMessage
-from studio.ui.canvas.overlays.rename_editor import RenameEditor
+from studio.ui.canvas.overlays.rename_editor import Rename, RenameEditor
 from studio.ui.canvas.overlays.selection_bar import SelectionBar
 from studio.ui.canvas.wires.pending_wire import PendingWire
 from studio.ui.palette.search_palette import SearchPalette
@@ -52,6 +53,7 @@ class CanvasOverlays(QObject):
         self.minimap = Minimap(context.scene, context.camera, view.viewport())
         self.minimap_placement = MinimapPlacement(context, self.minimap, self.bar)
         self.hint = EmptyCanvasHint(view)
+        self.breadcrumbs = BreadcrumbBar(context.store, themes, view, view.viewport())
         self.pointer_message = PointerMessage(themes, view)
         self.editor: RenameEditor | None = None
         self._search_position = QPointF()
@@ -93,8 +95,8 @@ class CanvasOverlays(QObject):
 
     # -- renaming
 
-    def open_editor(self, name: str) -> None:
-        """Open an editor over the header of a node to rename it."""
+    def open_editor(self, name: str, rename: Rename | None = None) -> None:
+        """Open an editor over the header of a node to rename it, or to call `rename` with the old and new name."""
         if self.editor is not None:
             self.editor.close_editor()
         camera, node = self._context.camera, self._context.scene.nodes[name]
@@ -102,7 +104,7 @@ class CanvasOverlays(QObject):
         camera.finish()
         corner = camera.to_view(QPointF(*node.at)).toPoint()
         width = max(round(node.layout.width * camera.scale), _EDITOR_SIZE.width())
-        self.editor = RenameEditor(self._context.store, self._themes, name, self._view)
+        self.editor = RenameEditor(self._context.store, self._themes, name, self._view, rename)
         self.editor.closed.connect(self._on_editor_closed)
         corner.setX(max(min(corner.x(), self._view.viewport().width() - width - _EDGE), 0))
         self.editor.open_at(QRect(corner, corner + QPoint(width, _EDITOR_SIZE.height())))

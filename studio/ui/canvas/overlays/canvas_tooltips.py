@@ -9,10 +9,10 @@ from studio.lowering.analysis.block_types import known_type
 from studio.lowering.report import Report
 from studio.ui.canvas.canvas_scene import CanvasScene
 from studio.ui.canvas.hit_testing import Hit
-from studio.ui.project.project_store import ProjectStore
+from studio.ui.project.scope_store import ScopeStore
 
 
-def tooltip(store: ProjectStore, scene: CanvasScene, hit: Hit) -> str:
+def tooltip(store: ScopeStore, scene: CanvasScene, hit: Hit) -> str:
     if hit.end is not None:
         return _port(store.report, scene, hit)
     if hit.node is not None:
@@ -23,7 +23,7 @@ def tooltip(store: ProjectStore, scene: CanvasScene, hit: Hit) -> str:
     return _joined(f"<b>{html.escape(str(hit.wire))}</b> · {item.role}", _mono(item.label), _error(item.error))
 
 
-def selection_description(store: ProjectStore, scene: CanvasScene) -> str:
+def selection_description(store: ScopeStore, scene: CanvasScene) -> str:
     """Description of the selection for screen readers."""
     names = [name for name in scene.nodes if name in store.selection]
     if len(names) != 1:
@@ -34,7 +34,7 @@ def selection_description(store: ProjectStore, scene: CanvasScene) -> str:
     return ", ".join(part for part in parts if part)
 
 
-def _node(store: ProjectStore, scene: CanvasScene, name: str) -> str:
+def _node(store: ScopeStore, scene: CanvasScene, name: str) -> str:
     node, content = store.document.nodes[name], scene.nodes[name].content
     kind = known_type(store.document, store.catalogue, node)
     title = kind.title if kind else node.type

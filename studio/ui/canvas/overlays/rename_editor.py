@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import TypeAlias
+
 from PySide6.QtCore import QEvent, QObject, QPoint, QRect, Qt, Signal
 from PySide6.QtGui import QKeyEvent
 from PySide6.QtWidgets import QWidget
 
 from studio.document import edits, node_names
 from studio.ui.canvas.overlays.pointer_message import PointerMessage
-from studio.ui.project.project_store import ProjectStore
+from studio.ui.project.scope_store import ScopeStore
 from studio.ui.theme.theme import ThemeManager
 from studio.ui.widgets.inputs import LineEdit
+
+Rename: TypeAlias = Callable[[str, str], object]
+"""Called with the old and the new name."""
 
 
 class RenameEditor(LineEdit):
@@ -18,15 +24,17 @@ class RenameEditor(LineEdit):
 
     closed = Signal()
 
-    def __init__(self, store: ProjectStore, themes: ThemeManager, name: str, parent: QWidget) -> None:
+    def __init__(
+        self, store: ScopeStore, themes: ThemeManager, name: str, parent: QWidget, rename: Rename | None = None
+    ) -> None:
         super().__init__(name, parent)
         self._store = store
         self._name = name
+        self._rename = rename or self._rename_node
         self._done = False
         self.setAccessibleName(f"New name of {name}")
         self.reason = PointerMessage(themes, parent)
         self.textChanged.connect(self._validate)
-        self.returnPressed.connect(self._accept)
         store.document_changed.connect(self._document_changed)
         self.installEventFilter(self)
 
@@ -60,9 +68,13 @@ class RenameEditor(LineEdit):
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
         if event.type() == QEvent.Type.FocusOut:
             self.close_editor()
-        if event.type() == QEvent.Type.KeyPress and isinstance(event, QKeyEvent) and event.key() == Qt.Key.Key_Escape:
-            self.close_editor()
-            return True
+        if event.type() == QEvent.Type.KeyPress and isinstance(event, QKeyEvent):
+            if event.key() == Qt.Key.Key_Escape:
+                self.close_editor()
+                return True
+            if event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter):  # which a line edit passes on to the canvas
+                self._accept()
+                return True
         return super().eventFilter(watched, event)
 
     def _validate(self, text: str) -> None:
@@ -80,7 +92,10 @@ class RenameEditor(LineEdit):
             return
         self.close_editor()
         if new != old:
-            self._store.edit(f"Rename {old} to {new}", lambda document: edits.rename(document, old, new))
+            self._rename(old, new)
+
+    def _rename_node(self, old: str, new: str) -> None:
+        self._store.edit(f"Rename {old} to {new}", lambda document: edits.rename(document, old, new))
 
     def _document_changed(self) -> None:
         """Close if the node was removed, for example by an undo."""

@@ -110,7 +110,7 @@ class CodePanel(QWidget):
 
     def _select(self, line: int) -> None:
         node = self._program.lines.get(line) if self._program else None
-        if node is not None and node in self._store.document.nodes:
+        if node is not None:
             self._store.select([node])
 
     def _copy(self) -> None:

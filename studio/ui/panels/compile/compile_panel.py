@@ -172,9 +172,8 @@ class CompilePanel(QWidget):
     def _activate(self, *_: object) -> None:
         """Go to the node of the current row."""
         key = self.outline.key
-        names = [name for name in self._nodes_of(key) if name in self._store.document.nodes] if key else []
-        if names:
-            self.node_requested.emit(names[0])
+        if key and (paths := self._nodes_of(key)):
+            self.node_requested.emit(paths[0])
 
     def _mark(self, names: frozenset[str]) -> None:
         """Select the kernels of the nodes that are selected on the canvas."""

@@ -1,4 +1,4 @@
-"""The Inspector: a form for the selected nodes, or for the project when nothing is selected."""
+"""The Inspector: a form for the selected nodes, or for the project or block when nothing is selected."""
 
 from __future__ import annotations
 
@@ -7,10 +7,11 @@ from collections.abc import Sequence
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QFrame, QScrollArea, QWidget
 
+from studio.ui.panels.inspector.block_form import BlockForm
 from studio.ui.panels.inspector.node_form import NodeForm, RowFactory
 from studio.ui.panels.inspector.parameter_row import ParameterRow
 from studio.ui.panels.inspector.project_form import ProjectForm
-from studio.ui.project.project_store import ProjectStore
+from studio.ui.project.scope_store import ScopeStore
 from studio.ui.widgets.deferred_change import DeferredChange
 from studio.ui.window import keyboard_focus
 
@@ -18,7 +19,7 @@ from studio.ui.window import keyboard_focus
 class InspectorPanel(QScrollArea):
     """Reuses its form while it matches the selection, so that typing is not interrupted."""
 
-    def __init__(self, store: ProjectStore, offers: Sequence[RowFactory] = (), parent: QWidget | None = None) -> None:
+    def __init__(self, store: ScopeStore, offers: Sequence[RowFactory] = (), parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._store, self._offers = store, offers
         self.setWidgetResizable(True)
@@ -28,14 +29,15 @@ class InspectorPanel(QScrollArea):
         store.selection_changed.connect(self._update.run)
         store.document_changed.connect(self._update.run)
         store.report_changed.connect(self._update.run)
-        store.path_changed.connect(self._update.run)
-        store.add_draft_check(self.draft_problem)
+        store.location_changed.connect(self._update.run)
+        store.project.path_changed.connect(self._update.run)
+        store.project.add_draft_check(self.draft_problem)
         self._refresh()
 
     @property
-    def form(self) -> NodeForm | ProjectForm:
+    def form(self) -> NodeForm | BlockForm | ProjectForm:
         form = self.widget()
-        assert isinstance(form, (NodeForm, ProjectForm))
+        assert isinstance(form, (NodeForm, BlockForm, ProjectForm))
         return form
 
     def rename(self) -> None:
@@ -68,14 +70,16 @@ class InspectorPanel(QScrollArea):
 
     @property
     def _rows(self) -> list[ParameterRow]:
-        return self.form.rows if isinstance(self.form, NodeForm) else list(self.form.rows.values())
+        form = self.form
+        if isinstance(form, BlockForm):
+            return []
+        return form.rows if isinstance(form, NodeForm) else list(form.rows.values())
 
     def _refresh(self) -> None:
         names = [name for name in self._store.document.nodes if name in self._store.selection]
         form = self.widget()
-        fits = form.fits(names) if isinstance(form, NodeForm) else isinstance(form, ProjectForm) and not names
-        if fits and isinstance(form, (NodeForm, ProjectForm)):
-            form.refresh()
+        if self._fits(names):
+            self.form.refresh()
             return
         if form is not None:
             # setWidget would delete the form immediately, and the change may come from one of its fields.
@@ -85,4 +89,13 @@ class InspectorPanel(QScrollArea):
             form.reveal_requested.connect(self.ensureWidgetVisible)
             self.setWidget(form)
         else:
-            self.setWidget(ProjectForm(self._store))
+            self.setWidget(BlockForm(self._store) if self._store.location else ProjectForm(self._store))
+
+    def _fits(self, names: Sequence[str]) -> bool:
+        """Whether the form is that of these nodes, in the shown graph."""
+        form = self.widget()
+        if isinstance(form, NodeForm):
+            return form.fits(names)
+        if isinstance(form, BlockForm):
+            return form.fits() and not names
+        return isinstance(form, ProjectForm) and not names and not self._store.location

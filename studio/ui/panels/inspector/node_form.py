@@ -19,7 +19,7 @@ from studio.ui.panels.inspector.learning_rate_plot import LearningRatePlot
 from studio.ui.panels.inspector.node_header import MultiSelectionHeader, NodeHeader
 from studio.ui.panels.inspector.parameter_row import ParameterEdit, ParameterRow, RowState
 from studio.ui.panels.inspector.trained_layers import TrainedLayersList
-from studio.ui.project.project_store import ProjectStore
+from studio.ui.project.scope_store import ScopeStore
 from studio.ui.widgets import buttons
 from studio.ui.widgets.icon_widget import IconWidget
 from studio.ui.widgets.labels import label, line
@@ -38,11 +38,12 @@ class NodeForm(QWidget):
     reveal_requested = Signal(QWidget)
     """A part of the form to scroll into view."""
 
-    def __init__(self, store: ProjectStore, names: Sequence[str], offers: Sequence[RowFactory] = ()) -> None:
+    def __init__(self, store: ScopeStore, names: Sequence[str], offers: Sequence[RowFactory] = ()) -> None:
         super().__init__()
         self.setObjectName("page")
         self._store = store
         self.names = tuple(names)
+        self._location = store.location
         self._kinds = _kinds(store, self.names)
         self._column = QVBoxLayout(self)
         self._column.setContentsMargins(12, 12, 12, 16)
@@ -82,7 +83,7 @@ class NodeForm(QWidget):
 
     def fits(self, names: Sequence[str]) -> bool:
         """Whether this form shows these nodes and their types are unchanged."""
-        is_same = bool(names) and self.names == tuple(names)
+        is_same = bool(names) and self.names == tuple(names) and self._location == self._store.location
         return is_same and self._kinds == _kinds(self._store, self.names)
 
     def refresh(self) -> None:
@@ -229,7 +230,7 @@ def _port_label(port: str, others: Sequence[str], side: str) -> str:
 class _ProblemNotice(QWidget):
     """A problem of the node with its fix buttons."""
 
-    def __init__(self, store: ProjectStore, problem: Problem) -> None:
+    def __init__(self, store: ScopeStore, problem: Problem) -> None:
         super().__init__()
         row = QHBoxLayout(self)
         row.setContentsMargins(0, 0, 0, 0)
@@ -243,13 +244,13 @@ class _ProblemNotice(QWidget):
         column.addWidget(label(problem.message, problem.severity, wrap=True))
         if (fix := problem.fix) is not None:
             button = QHBoxLayout()
-            button.addWidget(buttons.wrapping_button(fix.title, lambda: store.edit(fix.title, fix.edit)))
+            button.addWidget(buttons.wrapping_button(fix.title, lambda: store.apply_fix(fix)))
             button.addStretch(1)
             column.addLayout(button)
         row.addLayout(column, 1)
 
 
-def _kinds(store: ProjectStore, names: Sequence[str]) -> tuple[NodeType | None, ...]:
+def _kinds(store: ScopeStore, names: Sequence[str]) -> tuple[NodeType | None, ...]:
     """The types of nodes; None for an unknown type."""
     return tuple(known_type(store.document, store.catalogue, store.document.nodes[name]) for name in names)
 

@@ -11,7 +11,7 @@ from studio.document import edits, node_names
 from studio.document.model import Document
 from studio.lowering.problems.problem import Problem
 from studio.nodes.types import NodeType, Role
-from studio.ui.project.project_store import ProjectStore
+from studio.ui.project.scope_store import ScopeStore
 from studio.ui.theme import icons
 from studio.ui.widgets import buttons
 from studio.ui.widgets.deferred_change import DeferredChange
@@ -23,7 +23,7 @@ from studio.ui.widgets.labels import label, tip
 class NodeHeader(QWidget):
     """Header of a single node."""
 
-    def __init__(self, store: ProjectStore, name: str, kind: NodeType | None) -> None:
+    def __init__(self, store: ScopeStore, name: str, kind: NodeType | None) -> None:
         super().__init__()
         self._store = store
         self._name = name

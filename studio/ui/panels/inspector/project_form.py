@@ -8,7 +8,7 @@ from studio.document import edits
 from studio.ui import number_format
 from studio.ui.panels.inspector.parameter_row import ParameterRow
 from studio.ui.panels.inspector.training_form import TrainingForm
-from studio.ui.project.project_store import ProjectStore
+from studio.ui.project.scope_store import ScopeStore
 from studio.ui.widgets.inputs import TextEdit
 from studio.ui.widgets.labels import ElidedLabel, label, line
 
@@ -17,7 +17,7 @@ _LINES = 5
 
 
 class ProjectForm(QWidget):
-    def __init__(self, store: ProjectStore) -> None:
+    def __init__(self, store: ScopeStore) -> None:
         super().__init__()
         self.setObjectName("page")
         self._store = store
@@ -59,9 +59,9 @@ class ProjectForm(QWidget):
 
     def refresh(self) -> None:
         """Show the current document and report."""
-        document, report = self._store.document, self._store.report
-        self._name.setText(self._store.name)
-        self._folder.setText(str(self._store.path.parent) if self._store.path else "Not saved yet")
+        document, report, path = self._store.document, self._store.report, self._store.project.path
+        self._name.setText(self._store.project.name)
+        self._folder.setText(str(path.parent) if path else "Not saved yet")
         if self._description.toPlainText() != document.description:
             self._description.blockSignals(True)
             self._description.setPlainText(document.description)

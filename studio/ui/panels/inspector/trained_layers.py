@@ -7,7 +7,7 @@ from functools import partial
 from PySide6.QtWidgets import QCheckBox, QVBoxLayout, QWidget
 
 from studio.document import edits
-from studio.ui.project.project_store import ProjectStore
+from studio.ui.project.scope_store import ScopeStore
 from studio.ui.widgets.labels import label
 
 _ALL_LAYERS = "All layers that its loss depends on"
@@ -16,7 +16,7 @@ _ALL_LAYERS = "All layers that its loss depends on"
 class TrainedLayersList(QWidget):
     """All layers, or the checked ones. A removed layer stays in the list until it is unchecked."""
 
-    def __init__(self, store: ProjectStore, optimizer: str, parent: QWidget) -> None:
+    def __init__(self, store: ScopeStore, optimizer: str, parent: QWidget) -> None:
         super().__init__(parent)  # without a parent it would open as a window and take the focus
         self._store = store
         self._optimizer = optimizer

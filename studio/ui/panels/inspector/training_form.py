@@ -12,7 +12,7 @@ from studio.document.model import Document
 from studio.document.training_settings import TRAINING_SETTINGS, TrainingSetting
 from studio.lowering.analysis.block_types import known_type
 from studio.ui.panels.inspector.parameter_row import ParameterEdit, ParameterRow, RowState
-from studio.ui.project.project_store import ProjectStore
+from studio.ui.project.scope_store import ScopeStore
 from studio.ui.widgets.labels import label
 
 _GROUPS: dict[str, tuple[str, ...]] = {
@@ -34,7 +34,7 @@ _NOTES = {
 
 
 class TrainingForm(QWidget):
-    def __init__(self, store: ProjectStore) -> None:
+    def __init__(self, store: ScopeStore) -> None:
         super().__init__()
         self._store = store
         self.rows: dict[str, ParameterRow] = {}
@@ -83,7 +83,7 @@ class TrainingForm(QWidget):
             row.offer(choices)
 
 
-def available_metrics(store: ProjectStore) -> tuple[str, ...]:
+def available_metrics(store: ScopeStore) -> tuple[str, ...]:
     types = {name: known_type(store.document, store.catalogue, node) for name, node in store.document.nodes.items()}
     metrics = [name for name, kind in types.items() if kind is not None and kind.category == "metric"]
     return tuple(f"{part}_{name}" for part in ("val", "train") for name in ("loss", *metrics))
