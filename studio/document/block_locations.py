@@ -183,6 +183,18 @@ def changed_location(
     return next((location for location in _locations(new) if block_at(new, location) in changed), None)
 
 
+def all_nodes(document: Document) -> Iterator[tuple[str, Node]]:
+    """Paths and nodes of the canvas, then of all instances, outer ones first; of repeated ones, those of copy 0."""
+    queue: list[tuple[Location, frozenset[str]]] = [((), frozenset())]
+    for location, around in queue:  # which grows
+        prefix = prefix_of(document, location)
+        for name, node in _nodes(document, block_at(document, location)).items():
+            yield prefix + name, node
+            used = blocks.name_of(node)
+            if used in document.blocks and used not in around:
+                queue.append(((*location, Step(name)), around | {used}))
+
+
 def _locations(document: Document) -> Iterator[Location]:
     """Locations of all definitions in use, outer ones first; each definition once."""
     seen: set[str] = set()
@@ -220,6 +232,7 @@ __all__ = [
     "Location",
     "Renaming",
     "Step",
+    "all_nodes",
     "block_at",
     "canonical_paths",
     "changed_location",

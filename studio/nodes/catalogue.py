@@ -63,9 +63,12 @@ class Catalogue:
     def __len__(self) -> int:
         return len(self._types)
 
-    def fitting(self, port_type: PortType, direction: Direction) -> list[NodeType]:
+    def fitting(
+        self, port_type: PortType, direction: Direction, among: Iterable[NodeType] | None = None
+    ) -> list[NodeType]:
         """The node types with an input or output of a port type."""
-        return [t for t in self if any(p.type is port_type for p in (t.inputs if direction == "input" else t.outputs))]
+        types = self if among is None else among
+        return [t for t in types if any(p.type is port_type for p in (t.inputs if direction == "input" else t.outputs))]
 
     def search(self, text: str, among: Iterable[NodeType] | None = None) -> list[NodeType]:
         """Node types that match a search text, best first."""

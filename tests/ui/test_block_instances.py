@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import pytest
 from PySide6.QtCore import Qt
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
 
 from studio.document import edits
 from studio.document.block_edits import edit_block, promote
 from studio.document.block_grouping import group
+from studio.document.block_locations import Step
 from studio.document.model import Document, ParamRef
+from studio.ui.palette import PalettePanel
 from studio.ui.project.project import Project
 from studio.ui.window.main_window import MainWindow
-from tests.ui.test_fields import WindowUser, rows
+from tests.ui.test_fields import CTRL, WindowUser, rows
 
 
 def with_block(document: Document) -> Document:
@@ -89,3 +93,19 @@ def test_a_project_with_blocks_trains_in_the_window(qtbot: QtBot, window: MainWi
     qtbot.waitUntil(lambda: blocked.runner.state == "paused" and blocked.runner.steps == 1)
     blocked.runner.stop()
     qtbot.waitUntil(lambda: not blocked.runner.is_active)
+
+
+def test_the_command_palette_goes_to_a_node_inside_a_block(qtbot: QtBot, window: MainWindow, blocked: Project) -> None:
+    user = WindowUser(window, qtbot)
+    user.key(Qt.Key.Key_F, CTRL)
+    QTest.keyClicks(QApplication.focusWidget(), "dense.0.relu")
+    user.key(Qt.Key.Key_Return)
+    assert blocked.scope.location == (Step("dense"),) and blocked.scope.selection == {"relu"}
+
+
+def test_the_palette_lists_the_blocks_of_the_project(window: MainWindow, blocked: Project) -> None:
+    palette = window.project_views[blocked].panels["palette"]
+    assert isinstance(palette, PalettePanel)
+    assert "dense" in [leaf.data() for leaf in palette.model.leaves()]
+    blocked.store.undo()
+    assert "dense" not in [leaf.data() for leaf in palette.model.leaves()]

@@ -12,6 +12,8 @@ from studio.document.model import Block, Document, Json, Node, ParamRef
 from studio.nodes.catalogue import Catalogue
 from studio.nodes.types import NodeType, Port, PortType, Role
 
+INSIDE = frozenset({Role.LAYER, Role.OPERATION, Role.BLOCK, Role.PORT, Role.UNKNOWN})
+"""Roles of nodes that a definition may contain."""
 REPEAT = Parameter(
     blocks.REPEAT,
     "int",
@@ -35,7 +37,7 @@ class BlockTypes:
         name = blocks.name_of(node)
         if name is not None:
             return self._instance(name)
-        return _PORT_TYPES.get(node.type) or self._catalogue.get(node.type)
+        return PORT_TYPES.get(node.type) or self._catalogue.get(node.type)
 
     def _instance(self, name: str) -> NodeType | None:
         block = self._definitions.get(name)
@@ -111,7 +113,7 @@ def _port_type(
 
 
 _GIVEN, _TAKEN = Port(blocks.GIVEN, PortType.TENSOR), Port(blocks.TAKEN, PortType.TENSOR)
-_PORT_TYPES = {
+PORT_TYPES = {
     blocks.INPUT: _port_type(blocks.INPUT, "Block input", "An input of the block.", "input", outputs=(_GIVEN,)),
     blocks.OUTPUT: _port_type(blocks.OUTPUT, "Block output", "An output of the block.", "output", inputs=(_TAKEN,)),
 }

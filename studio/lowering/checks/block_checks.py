@@ -9,12 +9,10 @@ from studio.document import blocks
 from studio.document.block_expansion import MAX_DEPTH, MAX_NODES, Expansion, Scope
 from studio.document.flat_edits import clear_param_at
 from studio.document.model import Endpoint
+from studio.lowering.analysis.block_types import INSIDE
 from studio.lowering.analysis.scope_graphs import ScopeGraph
 from studio.lowering.problems.problem import Fix, Problem
 from studio.nodes.types import NodeType, Role
-
-INSIDE = frozenset({Role.LAYER, Role.OPERATION, Role.BLOCK, Role.PORT, Role.UNKNOWN})
-"""Roles of nodes that a definition may contain."""
 
 
 def block_problems(expansion: Expansion, graphs: Sequence[ScopeGraph]) -> Iterator[Problem]:

@@ -73,7 +73,7 @@ class DropHandler:
 
     def _kind(self, event: QDropEvent) -> NodeType | None:
         key = bytes(event.mimeData().data(MIME).data()).decode(errors="replace")
-        return self._context.store.catalogue.get(key)
+        return self._context.store.node_type(key)
 
     def _at(self, event: QDropEvent) -> QPointF:
         return self._context.camera.to_scene(event.position())

@@ -56,6 +56,8 @@ class PalettePanel(QWidget):
         self._stack.addWidget(self.tree)
         self._stack.addWidget(self.empty)
         themes.changed.connect(self._repaint)
+        self._types: tuple[NodeType, ...] = ()
+        store.document_changed.connect(self._refresh)
         self._search("")
 
     def focus_search(self) -> None:
@@ -75,8 +77,9 @@ class PalettePanel(QWidget):
         return super().eventFilter(watched, event)
 
     def _search(self, text: str) -> None:
-        catalogue = self._store.catalogue
-        self.model.show(by_rank(catalogue.search(text)) if text.strip() else in_order(catalogue))
+        self._types = types = self._store.node_types
+        found = self._store.catalogue.search(text, types) if text.strip() else types
+        self.model.show(by_rank(found) if text.strip() else in_order(found))
         with QSignalBlocker(self.tree):
             self._expand(searching=bool(text.strip()))
         leaves = self.model.leaves()
@@ -84,6 +87,11 @@ class PalettePanel(QWidget):
             self.tree.setCurrentIndex(leaves[0])
         self._stack.setCurrentWidget(self.tree if leaves else self.empty)
         self.empty.set_text(f"No nodes match “{text.strip()}”", "The search covers titles, tags and keys.")
+
+    def _refresh(self, *_: object) -> None:
+        """Show the blocks of the project and, inside a block, the nodes that it can contain."""
+        if self._store.node_types != self._types:
+            self._search(self.field.text())
 
     def _expand(self, *, searching: bool) -> None:
         """Restore the expanded state of headings, but expand all while searching."""

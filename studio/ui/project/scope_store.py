@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -20,7 +20,8 @@ from studio.document.block_locations import (
     nearest,
     prefix_of,
 )
-from studio.document.model import Document
+from studio.document.model import Block, Document
+from studio.lowering.analysis.addable_types import addable_types
 from studio.lowering.problems.problem import Fix
 from studio.lowering.report import Report
 from studio.lowering.scope_report import report_at
@@ -28,6 +29,7 @@ from studio.ui.project.project_store import ProjectStore
 
 if TYPE_CHECKING:
     from studio.nodes.catalogue import Catalogue
+    from studio.nodes.types import NodeType
 
 _REMEMBERED = 32
 """Number of locations that an undo prefers, those shown last."""
@@ -54,6 +56,7 @@ class ScopeStore(QObject):
         self._location: Location = ()
         self._shown: list[Location] = []
         """Earlier locations, the latest first."""
+        self._types: tuple[tuple[Mapping[str, Block], str], tuple[NodeType, ...]] | None = None
         self._document = project.document
         self._report = project.report
         self._selection = project.selection
@@ -96,6 +99,18 @@ class ScopeStore(QObject):
     def prefix(self) -> str:
         """Beginning of the paths of the nodes in the shown graph."""
         return prefix_of(self.project.document, self._location)
+
+    @property
+    def node_types(self) -> tuple[NodeType, ...]:
+        """The node types that can be added to the shown graph."""
+        key = (self.project.document.blocks, self.block)
+        if self._types is None or self._types[0][0] is not key[0] or self._types[0][1] != key[1]:
+            self._types = key, tuple(addable_types(self.project.document, self.catalogue, self.block))
+        return self._types[1]
+
+    def node_type(self, key: str) -> NodeType | None:
+        """An addable node type by its key."""
+        return next((kind for kind in self.node_types if kind.key == key), None)
 
     def names_of(self, paths: Iterable[str]) -> frozenset[str]:
         """The nodes of the shown graph that have these paths or contain nodes with them."""

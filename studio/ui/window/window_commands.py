@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from functools import partial
 from importlib import metadata
+from itertools import islice
 
 from studio.document import edits
+from studio.document.block_locations import all_nodes
 from studio.lowering.analysis.block_types import known_type
 from studio.ui import dialogs
 from studio.ui.command_registry import Command
@@ -18,6 +20,8 @@ from studio.ui.window.command_window import CommandWindow
 from studio.ui.window.context_help import show_context_help
 
 _MODE_TITLES = {"light": "Light theme", "dark": "Dark theme", "system": "System theme"}
+_MAX_NODES = 5000
+"""Nodes that the command palette lists, those of the canvas first."""
 
 
 def window_commands(window: CommandWindow) -> tuple[Command, ...]:
@@ -34,10 +38,10 @@ def palette_choices(window: CommandWindow) -> Iterator[PaletteEntry]:
             yield PaletteEntry(command.title, run, category, keys[0] if keys else "", command.icon)
     if window.project is not None and window.canvas is not None:
         store = window.project.store
-        for name, node in store.document.nodes.items():
+        for path, node in islice(all_nodes(store.document), _MAX_NODES):
             kind = known_type(store.document, store.catalogue, node)
             icon = kind.icon if kind else "unknown"
-            yield PaletteEntry(name, partial(window.canvas.reveal, name), kind.title if kind else node.type, "", icon)
+            yield PaletteEntry(path, partial(window.canvas.reveal, path), kind.title if kind else node.type, "", icon)
 
 
 def _action(window: CommandWindow, act: Callable[[Project], object]) -> Callable[[], None]:

@@ -228,3 +228,33 @@ def test_nodes_are_copied_into_another_graph(view: CanvasView, store: ProjectSto
     before = store.document
     key(view, (Key.Key_V, CTRL))  # an instance of the block that is shown
     assert store.document is before
+
+
+def test_the_search_palette_offers_what_the_graph_can_contain(
+    view: CanvasView, store: ProjectStore, user: MouseAndKeyboard
+) -> None:
+    def offered() -> set[str]:
+        key(view, Key.Key_Tab)
+        keys = {kind.key for leaf in search.model.leaves() if (kind := search.model.kind(leaf)) is not None}
+        key(view, Key.Key_Escape)
+        return keys
+
+    search = view.overlays.search
+    group_middle(view, user, "dense")
+    outside = offered()
+    assert "block.dense" in outside and "port.Input" not in outside and "optim.Adam" in outside
+    key(view, (Key.Key_Down, CTRL))
+    inside = offered()
+    assert {"port.Input", "port.Output", "nn.Linear"} <= inside
+    assert not {"block.dense", "optim.Adam", "data.Digits"} & inside
+    key(view, Key.Key_Tab)
+    QTest.keyClicks(search.field, "block input")
+    key(view, Key.Key_Return)
+    key(view, Key.Key_Escape, Key.Key_Escape)
+    assert not view.store.location
+    ports = [port.name for port in view.canvas_scene.nodes["dense"].content.inputs]
+    assert ports == ["input", "block_input"]
+    key(view, Key.Key_Escape, Key.Key_Tab)
+    QTest.keyClicks(search.field, "dense")
+    key(view, Key.Key_Return)
+    assert store.document.nodes["dense_2"].type == "block.dense"

@@ -67,9 +67,9 @@ class CanvasOverlays(QObject):
     def open_search(self, at: QPointF, pending: PendingWire | None = None) -> None:
         """Open the search palette for a scene position, with the node types that match `pending`."""
         self._search_position, self._pending = at, pending
-        types, hint = None, "Search nodes"
+        types, hint = self._context.store.node_types, "Search nodes"
         if pending is not None:
-            types = self._context.store.catalogue.fitting(pending.kind, pending.loose_side)
+            types = self._context.store.catalogue.fitting(pending.kind, pending.loose_side, types)
             hint = f"Nodes that {'accept' if pending.loose_side == 'input' else 'provide'} {pending.fixed}"
         self.hint.show_hint(False)
         self.search.open_at(self._context.camera.to_view(at).toPoint(), types, hint=hint)
