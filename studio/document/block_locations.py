@@ -210,13 +210,14 @@ def _locations(document: Document) -> Iterator[Location]:
 
 def _is_changed(old: Document, new: Document, block: str) -> bool:
     if not block:
-        return old.nodes != new.nodes or old.wires != new.wires
+        return _graph(old) != _graph(new)
     before, after = old.blocks.get(block, Block()), new.blocks[block]
-    return before is not after and (before.nodes, before.wires, before.params) != (
-        after.nodes,
-        after.wires,
-        after.params,
-    )
+    return before is not after and (*_graph(before), before.params) != (*_graph(after), after.params)
+
+
+def _graph(graph: Document | Block) -> tuple[object, ...]:
+    """What the canvas shows of a graph."""
+    return (graph.nodes, graph.wires, graph.frames, graph.routes)
 
 
 def _nodes(document: Document, block: str) -> Mapping[str, Node]:

@@ -84,6 +84,11 @@ class CommandRegistry(QObject):
     def action(self, id: str) -> QAction:
         return self._actions[id]
 
+    def current_action(self, id: str) -> QAction:
+        """An action with its present enabled and checked state, for a menu that opens now."""
+        self._refresh(self._commands[id])
+        return self._actions[id]
+
     def run(self, id: str) -> None:
         """Run a command if it is enabled."""
         self._refresh(self._commands[id])

@@ -9,15 +9,18 @@ from PySide6.QtCore import QPointF, QRectF
 from PySide6.QtGui import QGuiApplication
 
 from studio.document import edits, node_clipboard
+from studio.document.frames import frames_of, remove_frames
 from studio.document.model import Document, Endpoint, Json, Wire
 from studio.nodes.types import NodeType
 from studio.ui.canvas import composite_edits
 from studio.ui.canvas.canvas_context import CanvasContext
+from studio.ui.canvas.frames.frame_actions import described
 from studio.ui.canvas.geometry import GRID, Box, bounds, snap
 from studio.ui.canvas.layout import align_nodes
 from studio.ui.canvas.layout.auto_layout import AutoLayout
 from studio.ui.canvas.layout.push_nodes import WIRE_LENGTH
 from studio.ui.canvas.level_of_detail import READABLE
+from studio.ui.canvas.moved_items import moved_items
 from studio.ui.canvas.nodes.node_layout import HEADER
 from studio.ui.canvas.wires.pending_wire import PendingWire
 from studio.ui.canvas.wires.wire_graph import Direction, nearest_in_direction
@@ -134,14 +137,14 @@ class CanvasActions:
     # -- removing
 
     def delete(self) -> None:
-        """Delete the selected nodes and wires."""
-        names, wires = self._store.selection, self._scene.selected_wires
+        """Delete the selected nodes, wires and frames."""
+        names, wires, frames = self._store.selection, self._scene.selected_wires, self._scene.frames.selected
 
         def change(document: Document) -> Document:
-            return edits.remove(edits.disconnect(document, wires), names)
+            return remove_frames(edits.remove(edits.disconnect(document, wires), names), frames)
 
-        if names or wires:
-            self._store.edit(f"Delete {_described(names, wires)}", change)
+        if names or wires or frames:
+            self._store.edit(f"Delete {self._described(names, wires, frames)}", change)
 
     def delete_and_reconnect(self) -> None:
         """Delete the selected nodes and connect their inputs to their outputs."""
@@ -155,15 +158,17 @@ class CanvasActions:
     # -- the clipboard
 
     def copy(self) -> bool:
-        if not self._store.selection:
+        names, frames = self._store.selection, self._scene.frames.selected
+        if not names and not frames:
             return False
-        QGuiApplication.clipboard().setText(node_clipboard.copy(self._store.document, self._store.selection))
+        QGuiApplication.clipboard().setText(node_clipboard.copy(self._store.document, names, frames))
         return True
 
     def cut(self) -> None:
-        names = self._store.selection
+        names, frames = self._store.selection, self._scene.frames.selected
         if self.copy():
-            self._store.edit(f"Cut {_described(names)}", lambda document: edits.remove(document, names))
+            title = f"Cut {self._described(names, frames=frames)}"
+            self._store.edit(title, lambda document: remove_frames(edits.remove(document, names), frames))
 
     def paste(self, at: QPointF | None = None, *, with_inputs: bool = False) -> None:
         """Paste nodes at a scene position. The store rejects other clipboard text."""
@@ -172,11 +177,13 @@ class CanvasActions:
         self._paste("Paste", text, self._unoccupied(snap(at.x()), snap(at.y())), with_inputs)
 
     def duplicate(self) -> None:
-        """Copy the selected nodes with the wires between them, with an offset."""
-        frame = bounds(self._scene.boxes(self._store.selection).values())
+        """Copy the selected nodes with the wires between them, and the selected frames, with an offset."""
+        names, frames = self._store.selection, self._scene.frames.selected
+        copied = frames | frames_of(self._store.document, names).keys()
+        frame = bounds((*self._scene.boxes(names).values(), *self._scene.frames.boxes(copied).values()))
         if frame is None:
             return
-        text = node_clipboard.copy(self._store.document, self._store.selection)
+        text = node_clipboard.copy(self._store.document, names, frames)
         position = (frame.left + _PASTE_STEP, frame.top + _PASTE_STEP)
         self._paste("Duplicate", text, position, with_inputs=False)
 
@@ -188,9 +195,10 @@ class CanvasActions:
             added.extend(names)
             return document
 
+        frames = self._store.document.frames.keys()
         title = f"{verb} nodes with inputs" if with_inputs else f"{verb} nodes"
         if self._store.edit(title, change):
-            self._scene.select_wires(())
+            self._scene.select_wires((), frames=self._store.document.frames.keys() - frames)
             self._store.select(added)
 
     def _unoccupied(self, x: float, y: float) -> tuple[float, float]:
@@ -204,6 +212,7 @@ class CanvasActions:
 
     def select_all(self) -> None:
         self._store.select(self._store.document.nodes)
+        self._scene.select_wires((), frames=self._store.document.frames)
 
     def select_linked(self) -> None:
         """Select everything upstream and downstream of the selection."""
@@ -232,14 +241,13 @@ class CanvasActions:
 
     def nudge(self, direction: Direction, steps: int = 1) -> None:
         dx, dy = (GRID * steps * unit for unit in _STEPS[direction])
-        positions = {
-            name: (box.left + dx, box.top + dy) for name, box in self._scene.boxes(self._store.selection).items()
-        }
-        if positions:
+        names, frames = self._store.selection, self._scene.frames.selected
+        items = moved_items(self._store.document, names, frames)
+        if items.nodes or items.frames:
             self._store.edit(
-                f"Move {_described(positions)}",
-                lambda document: composite_edits.move_nodes(document, positions),
-                merge=f"nudge {' '.join(sorted(positions))}",
+                f"Move {self._described(names, frames=frames)}",
+                lambda document: items.apply(document, dx, dy),
+                merge=f"nudge {' '.join(sorted((*items.nodes, *items.frames)))}",
             )
 
     # -- flags
@@ -286,24 +294,28 @@ class CanvasActions:
     # -- view
 
     def fit_selection(self) -> None:
-        self.fit(self._store.selection or self._store.document.nodes)
+        """Fit the selected nodes and frames into the view, or all if none is selected."""
+        names, frames = self._store.selection, self._scene.frames.selected
+        if names or frames:
+            self._fit((*self._scene.boxes(names).values(), *self._scene.frames.boxes(frames).values()))
+        else:
+            self.fit_all()
 
     def fit_all(self) -> None:
-        self.fit(self._store.document.nodes)
+        self._fit((*self._scene.boxes().values(), *self._scene.frames.boxes().values()))
 
     def open_at_readable_zoom(self) -> None:
         """Show all nodes if their names stay readable, else the start of the graph."""
         boxes = self._scene.boxes().values()
         frame = bounds(boxes)
         if frame is None:
-            self.fit((), animated=False)
+            self._fit(self._scene.frames.boxes().values(), animated=False)
         else:
             first = min(boxes, key=lambda box: (box.left, box.top))
             self._camera.open_on(_rect(frame), QPointF(*first.center), READABLE)
 
-    def fit(self, names: Iterable[str], *, animated: bool = True) -> None:
-        """Fit these nodes into the view."""
-        frame = bounds(self._scene.boxes(names).values())
+    def _fit(self, boxes: Iterable[Box], *, animated: bool = True) -> None:
+        frame = bounds(boxes)
         if frame is None:
             self._camera.fit(QRectF(-1, -1, 2, 2), animated=animated)
         else:
@@ -314,6 +326,12 @@ class CanvasActions:
 
     def zoom_to(self, scale: float) -> None:
         self._camera.zoom_to(scale)
+
+    def _described(self, names: Iterable[str], wires: Iterable[Wire] = (), frames: Iterable[str] = ()) -> str:
+        """Names or numbers of nodes, wires and frames, for the title of an edit."""
+        frames = list(frames)
+        parts = (_described(names, wires), described(self._store.document, frames) if frames else "")
+        return " and ".join(part for part in parts if part)
 
     def _in_order(self, names: Iterable[str]) -> list[str]:
         chosen = set(names)

@@ -7,7 +7,9 @@ from functools import partial
 
 from PySide6.QtWidgets import QWidget
 
+from studio.ui.canvas.canvas_style import FRAME_TOKENS
 from studio.ui.canvas.canvas_view import CanvasView
+from studio.ui.canvas.frames.frame_actions import COLORS
 from studio.ui.canvas.wires.wire_graph import Direction
 from studio.ui.command_registry import Command
 
@@ -19,6 +21,7 @@ def canvas_commands(current: Callable[[], CanvasView | None], scope: QWidget) ->
     make = _CommandFactory(current, scope)
     return (
         *_editing(make),
+        *_framing(make),
         *_selecting(make),
         *_viewing(make),
         *_arranging(make),
@@ -43,6 +46,7 @@ class _CommandFactory:
         needs: int = 0,
         separated: bool = False,
         when: Callable[[CanvasView], bool] = lambda _: True,
+        token: str = "text",
     ) -> Command:
         """A command that is enabled when at least `needs` nodes are selected and `when` holds."""
         return Command(
@@ -52,6 +56,7 @@ class _CommandFactory:
             keys,
             menu=menu,
             icon=icon,
+            token=token,
             enabled=partial(self._is_enabled, needs, when),
             separated=separated,
             scope=self._scope,
@@ -70,9 +75,16 @@ def _editing(make: _CommandFactory) -> tuple[Command, ...]:
     return (
         make("add", "Add node…", lambda v: v.open_search(), "Tab", "Shift+A", menu="Edit", icon="add", separated=True),
         make(
-            "cut", "Cut", lambda v: v.canvas_actions.cut(), "Ctrl+X", menu="Edit", icon="cut", needs=1, separated=True
+            "cut",
+            "Cut",
+            lambda v: v.canvas_actions.cut(),
+            "Ctrl+X",
+            menu="Edit",
+            icon="cut",
+            when=_has_copyable,
+            separated=True,
         ),
-        make("copy", "Copy", lambda v: v.canvas_actions.copy(), "Ctrl+C", menu="Edit", icon="copy", needs=1),
+        make("copy", "Copy", lambda v: v.canvas_actions.copy(), "Ctrl+C", menu="Edit", icon="copy", when=_has_copyable),
         make("paste", "Paste", lambda v: v.paste(), "Ctrl+V", menu="Edit", icon="paste"),
         make("paste-inputs", "Paste with inputs", lambda v: v.paste(with_inputs=True), "Ctrl+Shift+V", menu="Edit"),
         make(
@@ -82,7 +94,7 @@ def _editing(make: _CommandFactory) -> tuple[Command, ...]:
             "Ctrl+D",
             menu="Edit",
             icon="duplicate",
-            needs=1,
+            when=_has_copyable,
         ),
         make("delete", "Delete", lambda v: v.canvas_actions.delete(), "Del", "Backspace", menu="Edit", icon="trash"),
         make(
@@ -102,7 +114,7 @@ def _editing(make: _CommandFactory) -> tuple[Command, ...]:
             icon="inspector",
             separated=True,
         ),
-        make("rename", "Rename…", lambda v: v.rename(), "F2", menu="Edit", icon="edit", needs=1),
+        make("rename", "Rename…", lambda v: v.rename(), "F2", menu="Edit", icon="edit", when=_has_renamable),
         make("mute", "Mute", lambda v: v.canvas_actions.mute(), "M", menu="Edit", icon="mute", needs=1),
         make("freeze", "Freeze", lambda v: v.canvas_actions.freeze(), "Shift+M", menu="Edit", icon="frozen", needs=1),
         make(
@@ -114,6 +126,43 @@ def _editing(make: _CommandFactory) -> tuple[Command, ...]:
             needs=1,
         ),
         make("collapse", "Collapse", lambda v: v.canvas_actions.collapse(), menu="Edit", needs=1),
+    )
+
+
+def _has_copyable(view: CanvasView) -> bool:
+    return bool(view.store.selection or view.canvas_scene.frames.selected)
+
+
+def _has_renamable(view: CanvasView) -> bool:
+    return len(view.store.selection) == 1 or (not view.store.selection and len(view.canvas_scene.frames.selected) == 1)
+
+
+def _framing(make: _CommandFactory) -> tuple[Command, ...]:
+    menu = "Edit/Frame"
+    return (
+        make("frame", "Frame selection", lambda v: v.frame_selection(), "Ctrl+J", menu=menu, icon="frame"),
+        make("comment", "Add comment", lambda v: v.add_comment(), "Ctrl+Shift+J", menu=menu, icon="comment"),
+        make(
+            "frame-text",
+            "Edit text…",
+            lambda v: v.edit_frame("text"),
+            menu=menu,
+            separated=True,
+            when=lambda v: len(v.canvas_scene.frames.selected) == 1,
+        ),
+        *(
+            make(
+                f"frame-{color}",
+                f"{color.capitalize()} frame",
+                lambda v, color=color: v.frame_actions.set_color(color),
+                menu=menu,
+                icon="swatch",
+                token=FRAME_TOKENS[color],
+                separated=color == COLORS[0],
+                when=lambda v: bool(v.canvas_scene.frames.selected),
+            )
+            for color in COLORS
+        ),
     )
 
 
@@ -285,7 +334,7 @@ def _navigating(make: _CommandFactory) -> tuple[Command, ...]:
             f"Move {direction}",
             lambda v, to=direction: v.canvas_actions.nudge(to),
             f"Shift+{direction.capitalize()}",
-            needs=1,
+            when=_has_copyable,
         )
         for direction in _DIRECTIONS
     )

@@ -14,12 +14,14 @@ from studio.document.model import Document, Node, Wire
 from studio.lowering.report import Report
 from studio.nodes.types import NodeType, PortType
 from studio.ui.canvas.canvas_style import CanvasStyle
+from studio.ui.canvas.frames.frame_items import FrameItems
 from studio.ui.canvas.geometry import Box, bounds
 from studio.ui.canvas.hit_testing import NO_HIT, Hit, pick
 from studio.ui.canvas.layers.gesture_overlay import GestureOverlay
 from studio.ui.canvas.layers.overview_layer import OverviewLayer
 from studio.ui.canvas.layers.selection_frame import SelectionFrame
 from studio.ui.canvas.level_of_detail import LevelOfDetail, Zoom
+from studio.ui.canvas.moved_items import MovedItems
 from studio.ui.canvas.nodes.node_content import node_content
 from studio.ui.canvas.nodes.node_item import NodeItem
 from studio.ui.canvas.nodes.node_layout import node_layout
@@ -42,6 +44,8 @@ class CanvasScene(QGraphicsScene):
 
     moved = Signal()
     """Nodes or wires were added, removed or moved."""
+    other_selection_changed = Signal()
+    """Other wires or frames were selected."""
 
     def __init__(self, store: ScopeStore, theme: Theme, parent: QObject | None = None) -> None:
         super().__init__(parent)
@@ -61,6 +65,7 @@ class CanvasScene(QGraphicsScene):
         self._wire_router = WireRouter(self.nodes, self.wires, self._near_box)
         self._widened: dict[str, float] = {}
         """Previous widths of nodes that became wider."""
+        self.frames = FrameItems(self, self.paint_context)
         self.overview_layer = OverviewLayer(self.paint_context, self.nodes, self.wires)
         self.gesture_overlay = GestureOverlay(self.paint_context)
         self.selection_frame = SelectionFrame(self.paint_context)
@@ -106,6 +111,8 @@ class CanvasScene(QGraphicsScene):
             self._refresh_nodes(self._unknown_types())
         if change.blocks is not None:
             self._refresh_nodes(name for name, node in new.nodes.items() if blocks.name_of(node) is not None)
+        if change.frames is not None:
+            self.frames.apply(change.frames)
         self._wire_router.reroute()
         self.overview_layer.refresh()
         self.moved.emit()
@@ -129,6 +136,7 @@ class CanvasScene(QGraphicsScene):
         self.paint_context.style = CanvasStyle(theme)
         for item in self.nodes.values():
             item.restyle()
+        self.frames.refresh()
         self._reroute(self.wires.values())
         self._wire_router.reroute()
         self.overview_layer.refresh()
@@ -136,6 +144,7 @@ class CanvasScene(QGraphicsScene):
 
     def set_zoom(self, zoom: Zoom) -> None:
         old, self.paint_context.zoom = self.paint_context.zoom, zoom
+        self.frames.refresh()
         is_overview = zoom.detail is LevelOfDetail.COLOR
         if is_overview == (old.detail is LevelOfDetail.COLOR):
             return
@@ -191,19 +200,28 @@ class CanvasScene(QGraphicsScene):
                 item.update()
         self.overview_layer.refresh()
 
-    def select_wires(self, wires: Iterable[Wire]) -> None:
+    def select_wires(self, wires: Iterable[Wire], *, frames: Iterable[str] = ()) -> None:
+        """Select these wires and frames, and no others."""
         chosen = set(wires)
+        self.frames.select(frames)
         for wire, item in self.wires.items():
             item.set_state(selected=wire in chosen)
         self.overview_layer.refresh()
+        self.other_selection_changed.emit()
 
     def preview(self, positions: Mapping[str, tuple[float, float]]) -> None:
         """Show nodes at temporary positions until `end_preview` or the next document change."""
         self._previewed |= positions.keys()
         self._set_positions(positions)
 
+    def preview_items(self, items: MovedItems, dx: float, dy: float) -> None:
+        """Show items moved by an offset until `end_preview` or the next document change."""
+        self.frames.preview(items.moved_frames(dx, dy))
+        self.preview(items.node_positions(dx, dy))
+
     def end_preview(self) -> None:
-        """Move nodes back to their positions in the document."""
+        """Move nodes and frames back to their positions in the document."""
+        self.frames.end_preview()
         nodes = self._document.nodes
         self._set_positions({name: nodes[name].at for name in self._previewed if name in nodes})
         self._previewed.clear()
@@ -253,6 +271,11 @@ class CanvasScene(QGraphicsScene):
         return self._graph
 
     @property
+    def is_empty(self) -> bool:
+        """Whether there is neither a node nor a frame."""
+        return not self.nodes and not self.frames.items
+
+    @property
     def has_preview(self) -> bool:
         """Whether nodes are shown at temporary positions."""
         return bool(self._previewed)
@@ -269,7 +292,8 @@ class CanvasScene(QGraphicsScene):
         x, y, scale = point.x(), point.y(), self.paint_context.zoom.scale
         radius = _HIT_RADIUS / min(scale, 1.0)
         nodes, wires = self.near(QRectF(x - radius, y - radius, 2 * radius, 2 * radius))
-        return pick(nodes, wires, x, y, scale, ports=self.paint_context.zoom.detail is not LevelOfDetail.COLOR)
+        hit = pick(nodes, wires, x, y, scale, ports=self.paint_context.zoom.detail is not LevelOfDetail.COLOR)
+        return self.frames.hit(x, y) if hit == NO_HIT else hit
 
     def near(self, rect: QRectF) -> tuple[list[NodeItem], list[WireItem]]:
         """Items whose bounds intersect a rectangle, from the scene's spatial index."""

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QBrush, QColor, QFont, QFontMetricsF, QPen, QPixmap
 
+from studio.document.model import FrameColor
 from studio.nodes.types import CATEGORIES, PortType
 from studio.ui.canvas.nodes.node_layout import MeasureText, TextRole
 from studio.ui.canvas.wires.wire_role import WireRole
@@ -22,6 +23,16 @@ DASHES: dict[WireRole, tuple[float, ...]] = {
     WireRole.OPTIMIZER: (1.5, 2),
 }
 """Dash patterns of wires in units of the pen width, to distinguish wires without color vision."""
+
+FRAME_TOKENS: dict[FrameColor, str] = {
+    "gray": "border-strong",
+    "blue": "series-1",
+    "orange": "series-2",
+    "green": "series-3",
+    "rose": "series-4",
+    "amber": "series-5",
+}
+"""Theme color of each color of frames."""
 
 NAME_PX, TEXT_PX, MONO_PX = 13, 11, 11
 
@@ -68,6 +79,11 @@ class CanvasStyle:
         self.patch = {
             name: QBrush(mix(theme.color("raised"), color, share + 0.12)) for name, color in self.category.items()
         }
+
+        frame_colors = {name: theme.color(token) for name, token in FRAME_TOKENS.items()}
+        self.frame_line = {name: hairline(color) for name, color in frame_colors.items()}
+        self.frame_header = {name: QBrush(mix(self.background, color, 0.3)) for name, color in frame_colors.items()}
+        self.frame_fill = {name: QBrush(mix(self.background, color, 0.08)) for name, color in frame_colors.items()}
 
         self.role_colors = {role: flow_color(theme, role) for role in WireRole}
         self.port_brush = {role: QBrush(color) for role, color in self.role_colors.items()}

@@ -37,6 +37,8 @@ from studio.ui.canvas.canvas_actions import CanvasActions
 from studio.ui.canvas.canvas_context import CanvasContext
 from studio.ui.canvas.canvas_scene import CanvasScene
 from studio.ui.canvas.drop_handler import DropHandler
+from studio.ui.canvas.frames.frame_actions import FrameActions
+from studio.ui.canvas.frames.frame_editor import Field
 from studio.ui.canvas.gestures.gesture import Gesture
 from studio.ui.canvas.gestures.pointer_controller import PointerController
 from studio.ui.canvas.hit_testing import NO_HIT, Hit
@@ -81,6 +83,7 @@ class CanvasView(QGraphicsView):
         self.canvas_actions = CanvasActions(self.context, self.auto_layout)
         """Actions of commands and menus."""
         self.block_actions = BlockActions(self.context)
+        self.frame_actions = FrameActions(self.context)
         self.overlays = CanvasOverlays(self.context, self.canvas_actions, themes)
         self._cameras: dict[Location, tuple[float, QPointF]] = {}
         """Scale and top left corner of the view of each graph that was shown."""
@@ -114,6 +117,7 @@ class CanvasView(QGraphicsView):
         self.overlays.hint.template_requested.connect(self.template_requested)
         self.auto_layout.finished.connect(self._on_nodes_moved)
         self.canvas_scene.moved.connect(self._repaint_all)
+        self.canvas_scene.other_selection_changed.connect(self._describe_selection)
         self._pointer_controller.moved.connect(self._update_overlays)
         self.store.document_changed.connect(self._on_document_changed)
         self.store.report_changed.connect(self._on_report_changed)
@@ -157,7 +161,7 @@ class CanvasView(QGraphicsView):
 
     def open_search(self) -> None:
         """Open the search palette at the pointer, or at the center of the view."""
-        self.overlays.open_search(self._pointer_controller.scene_position or self.camera.visible.center())
+        self.overlays.open_search(self._pointer_position)
 
     def paste(self, *, with_inputs: bool = False) -> None:
         """Paste at the pointer, or at the center of the view."""
@@ -167,6 +171,26 @@ class CanvasView(QGraphicsView):
         """Open the name editor of the selected node."""
         if len(self.store.selection) == 1:
             self.overlays.open_editor(next(iter(self.store.selection)))
+        elif not self.store.selection:
+            self.edit_frame()
+
+    def edit_frame(self, field: Field | None = None) -> None:
+        """Open the editor of the selected frame: for the title, or the text of a comment."""
+        if len(self.canvas_scene.frames.selected) == 1:
+            [name] = self.canvas_scene.frames.selected
+            self.overlays.open_frame_editor(
+                name, field or ("title" if self.store.document.frames[name].title else "text")
+            )
+
+    def frame_selection(self) -> None:
+        """Add a frame around the selected nodes, and open the editor of its title."""
+        if self.frame_actions.add_around_selection(self._pointer_position) is not None:
+            self.edit_frame()
+
+    def add_comment(self) -> None:
+        """Add a comment at the pointer, or at the center of the view, and open its editor."""
+        if self.frame_actions.add_comment(self._pointer_position) is not None:
+            self.edit_frame()
 
     def group(self) -> None:
         """Turn the selected nodes into a block, and open the name editor of its instance."""
@@ -175,6 +199,11 @@ class CanvasView(QGraphicsView):
 
     def toggle_minimap(self) -> None:
         self.overlays.minimap_placement.toggle()
+
+    @property
+    def _pointer_position(self) -> QPointF:
+        """Scene position of the pointer, or the center of the view."""
+        return self._pointer_controller.scene_position or self.camera.visible.center()
 
     @property
     def gesture(self) -> Gesture | None:
@@ -223,6 +252,9 @@ class CanvasView(QGraphicsView):
             self.overlays.open_search(pointer.scene)
         elif hit.node is not None and hit.port is None and not self.store.enter(hit.node):
             self.overlays.open_editor(hit.node)
+        elif hit.frame is not None:
+            self.canvas_scene.select_wires((), frames=[hit.frame])
+            self.edit_frame()
 
     def wheelEvent(self, event: QWheelEvent) -> None:
         angle, modifiers = event.angleDelta(), event.modifiers()
@@ -326,10 +358,14 @@ class CanvasView(QGraphicsView):
 
     def _on_selection_changed(self) -> None:
         self._update_overlays()
+        self._describe_selection()
+
+    def _describe_selection(self) -> None:
         self.setAccessibleDescription(selection_description(self.store, self.canvas_scene))
 
     def _on_location_changed(self, location: Location) -> None:
         """Show the part of the graph that was visible before, or open it at a readable zoom."""
+        self.canvas_scene.select_wires(())
         if location in self._cameras:
             self.camera.show_corner(*self._cameras[location])
         else:

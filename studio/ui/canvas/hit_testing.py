@@ -17,12 +17,15 @@ _PORT_REACH, _WIRE_REACH = 11.0, 7.0
 
 @dataclass(frozen=True, slots=True)
 class Hit:
-    """The port, node or wire at a position."""
+    """The port, node, wire or frame at a position."""
 
     node: str | None = None
     side: Side | None = None
     port: str | None = None
     wire: Wire | None = None
+    frame: str | None = None
+    edges: tuple[int, int] = (0, 0)
+    """Edges of the frame: -1 for left or top, 1 for right or bottom; (0, 0) for its title or text."""
 
     @property
     def end(self) -> Endpoint | None:

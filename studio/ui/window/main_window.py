@@ -380,7 +380,7 @@ class MainWindow(CommandWindow):
             self.project_views[project].run_when_checked()
 
     def _find_action(self, id: str) -> QAction | None:
-        return self.commands.action(id) if id in self.commands else None
+        return self.commands.current_action(id) if id in self.commands else None
 
     def _show_recent(self) -> None:
         recent = self.open_projects.recent

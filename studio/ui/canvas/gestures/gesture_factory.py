@@ -10,9 +10,11 @@ from studio.ui.canvas.canvas_context import CanvasContext, PointerState
 from studio.ui.canvas.gestures.cut_wires import CutWiresGesture
 from studio.ui.canvas.gestures.draw_wire import DrawWireGesture
 from studio.ui.canvas.gestures.gesture import Gesture
+from studio.ui.canvas.gestures.move_frame import MoveFrameGesture
 from studio.ui.canvas.gestures.move_nodes import MoveNodesGesture
 from studio.ui.canvas.gestures.pan_canvas import PanGesture
 from studio.ui.canvas.gestures.pick_wire import PickWireGesture
+from studio.ui.canvas.gestures.resize_frame import ResizeFrameGesture
 from studio.ui.canvas.gestures.right_button import RightButtonGesture
 from studio.ui.canvas.gestures.rubber_band import RubberBandGesture
 from studio.ui.canvas.hit_testing import Hit
@@ -40,6 +42,10 @@ def gesture_for_press(
         return MoveNodesGesture(context, pointer, hit.node)
     if hit.wire is not None:
         return PickWireGesture(context, pointer, hit.wire)
+    if hit.frame is not None:
+        if hit.edges != (0, 0):
+            return ResizeFrameGesture(context, pointer, hit.frame, hit.edges)
+        return MoveFrameGesture(context, pointer, hit.frame)
     return RubberBandGesture(context, pointer)
 
 

@@ -15,6 +15,7 @@ from studio.ui.canvas.gestures.gesture import Gesture
 from studio.ui.canvas.gestures.snapping import AlignmentGuide, SnapResult, snap_to_neighbors
 from studio.ui.canvas.hit_testing import NO_HIT, Hit
 from studio.ui.canvas.level_of_detail import LevelOfDetail
+from studio.ui.canvas.moved_items import MovedItems, moved_items
 from studio.ui.canvas.paint_context import PaintContext
 
 _REACH = 6.0
@@ -32,6 +33,7 @@ class MoveNodesGesture(Gesture):
         self._name = name
         self._previous_selection = context.store.selection
         self._boxes: dict[str, Box] = {}
+        self._items = MovedItems({}, {}, {})
         self._frame = Box(0, 0, 0, 0)
         self._wire: Wire | None = None
 
@@ -42,7 +44,7 @@ class MoveNodesGesture(Gesture):
             self._start_drag(pointer)
         offset = self._offset(pointer)
         scene = self.context.scene
-        scene.preview({name: (box.left + offset.dx, box.top + offset.dy) for name, box in self._boxes.items()})
+        scene.preview_items(self._items, offset.dx, offset.dy)
         frame = self._frame.moved(offset.dx, offset.dy)
         self._draw_guides(offset.guides, frame)
         self._wire = self._wire_below(frame, pointer)
@@ -54,10 +56,9 @@ class MoveNodesGesture(Gesture):
             return
         self.move(pointer)
         self._clear()
-        offset, wire = self._offset(pointer), self._wire
-        boxes = {name: box.moved(offset.dx, offset.dy) for name, box in self._boxes.items()}
-        positions = {name: (box.left, box.top) for name, box in boxes.items()}
-        moved = next(iter(positions)) if len(positions) == 1 else f"{len(positions)} nodes"
+        offset, wire, items = self._offset(pointer), self._wire, self._items
+        moved = next(iter(self._boxes)) if len(self._boxes) == 1 else f"{len(self._boxes)} nodes"
+        pushed: dict[str, tuple[float, float]] = {}
         pair = (
             composite_edits.insertion_wires(self.context.store.document, self.context.store.catalogue, self._name, wire)
             if wire
@@ -65,12 +66,12 @@ class MoveNodesGesture(Gesture):
         )
 
         if wire and pair:
-            positions |= composite_edits.positions_after_insertion(
-                self.context.scene.boxes(), boxes[self._name], self._name, wire
-            )
+            box = self._boxes[self._name].moved(offset.dx, offset.dy)
+            pushed = composite_edits.positions_after_insertion(self.context.scene.boxes(), box, self._name, wire)
 
         def change(document: Document) -> Document:
-            document = composite_edits.move_nodes(document, positions)
+            document = items.apply(document, offset.dx, offset.dy)
+            document = composite_edits.move_nodes(document, pushed)
             return composite_edits.insert_into_wire(document, wire, pair) if wire and pair else document
 
         title = f"Insert {self._name} into a wire" if pair else f"Move {moved}"
@@ -89,7 +90,8 @@ class MoveNodesGesture(Gesture):
                 Qt.KeyboardModifier.ControlModifier
             )
             store.select(store.selection | {self._name} if adds else {self._name})
-        self._boxes = self.context.scene.boxes(store.selection)
+        self._items = moved_items(store.document, store.selection, self.context.scene.frames.selected)
+        self._boxes = self.context.scene.boxes(self._items.nodes)
         self._frame = bounds(self._boxes.values()) or self._frame
 
     def _offset(self, pointer: PointerState) -> SnapResult:

@@ -11,6 +11,18 @@ from studio.ui.canvas.gestures.gesture import Gesture
 from studio.ui.canvas.gestures.gesture_factory import gesture_for_press
 from studio.ui.canvas.hit_testing import NO_HIT
 
+_RESIZING = {
+    (-1, 0): Qt.CursorShape.SizeHorCursor,
+    (1, 0): Qt.CursorShape.SizeHorCursor,
+    (0, -1): Qt.CursorShape.SizeVerCursor,
+    (0, 1): Qt.CursorShape.SizeVerCursor,
+    (-1, -1): Qt.CursorShape.SizeFDiagCursor,
+    (1, 1): Qt.CursorShape.SizeFDiagCursor,
+    (-1, 1): Qt.CursorShape.SizeBDiagCursor,
+    (1, -1): Qt.CursorShape.SizeBDiagCursor,
+}
+"""Pointer shape by the edges of a frame."""
+
 
 class PointerController(QObject):
     """Runs one gesture at a time, from press to release."""
@@ -123,6 +135,8 @@ class PointerController(QObject):
             shape = Qt.CursorShape.CrossCursor
         elif hit.wire is not None:
             shape = Qt.CursorShape.PointingHandCursor
+        elif hit.frame is not None:
+            shape = _RESIZING.get(hit.edges, Qt.CursorShape.SizeAllCursor)
         self._viewport.setCursor(shape)
 
     def _end_gesture(self) -> Gesture:

@@ -29,6 +29,9 @@ class RightButtonGesture(Gesture):
         if hit.wire is not None and hit.wire not in scene.selected_wires:
             store.select(())
             scene.select_wires({hit.wire})
+        if hit.frame is not None and hit.frame not in scene.frames.selected:
+            store.select(())
+            scene.select_wires((), frames=[hit.frame])
         self.context.open_menu(hit, self.context.view.viewport().mapToGlobal(pointer.view.toPoint()))
 
     def cancel(self) -> None:

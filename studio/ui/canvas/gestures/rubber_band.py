@@ -1,4 +1,4 @@
-"""Rubber band selection. Shift adds to the selection, Ctrl toggles."""
+"""Rubber band selection of touched nodes and enclosed frames. Shift adds to the selection, Ctrl toggles."""
 
 from __future__ import annotations
 
@@ -19,6 +19,7 @@ class RubberBandGesture(Gesture):
         super().__init__(context, start)
         self._before = context.store.selection
         self._wires_before = context.scene.selected_wires
+        self._frames_before = context.scene.frames.selected
         self._drawn = False
 
     def move(self, pointer: PointerState) -> None:
@@ -33,18 +34,21 @@ class RubberBandGesture(Gesture):
             if rect.intersects(QRectF(node.x(), node.y(), node.layout.width, node.layout.height))
         )
         self.context.store.select(_combined(self._before, touched, pointer))
+        frames = _combined(self._frames_before, self.context.scene.frames.inside(rect), pointer)
+        if frames != self.context.scene.frames.selected or self.context.scene.selected_wires:
+            self.context.scene.select_wires((), frames=frames)
 
     def release(self, pointer: PointerState) -> None:
         self.move(pointer)
         self.context.scene.gesture_overlay.clear()
-        self.context.scene.select_wires(())
         if not self._drawn:
+            self.context.scene.select_wires((), frames=_combined(self._frames_before, frozenset(), pointer))
             self.context.store.select(_combined(self._before, frozenset(), pointer))
 
     def cancel(self) -> None:
         self.context.scene.gesture_overlay.clear()
         self.context.store.select(self._before)
-        self.context.scene.select_wires(self._wires_before)
+        self.context.scene.select_wires(self._wires_before, frames=self._frames_before)
 
 
 def _combined(before: frozenset[str], touched: frozenset[str], pointer: PointerState) -> frozenset[str]:

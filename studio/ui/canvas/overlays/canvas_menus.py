@@ -7,6 +7,7 @@ from collections.abc import Callable
 from PySide6.QtGui import QAction
 from PySide6.QtWidgets import QMenu, QWidget
 
+from studio.ui.canvas.frames.frame_actions import COLORS
 from studio.ui.canvas.hit_testing import Hit
 
 NODE = (
@@ -14,22 +15,28 @@ NODE = (
     ("canvas.rename", "canvas.mute", "canvas.freeze", "canvas.recompute", "canvas.collapse"),
     ("canvas.group", "canvas.unpack"),
     ("canvas.cut", "canvas.copy", "canvas.duplicate"),
-    ("canvas.select-linked", "canvas.layout"),
+    ("canvas.select-linked", "canvas.layout", "canvas.frame"),
     ("canvas.delete", "canvas.delete-bridge"),
 )
 SEVERAL = (
     ("canvas.mute", "canvas.freeze", "canvas.recompute", "canvas.collapse"),
     ("canvas.group", "canvas.unpack"),
     ("canvas.cut", "canvas.copy", "canvas.duplicate"),
-    ("canvas.layout",),
+    ("canvas.layout", "canvas.frame"),
     ("canvas.align-left", "canvas.align-center", "canvas.align-right"),
     ("canvas.align-top", "canvas.align-middle", "canvas.align-bottom"),
     ("canvas.distribute-x", "canvas.distribute-y"),
     ("canvas.delete", "canvas.delete-bridge"),
 )
 WIRE = (("canvas.delete",),)
+FRAME = (
+    ("canvas.rename", "canvas.frame-text"),
+    tuple(f"canvas.frame-{color}" for color in COLORS),
+    ("canvas.cut", "canvas.copy", "canvas.duplicate"),
+    ("canvas.delete",),
+)
 EMPTY_AREA = (
-    ("canvas.add", "canvas.paste", "canvas.paste-inputs"),
+    ("canvas.add", "canvas.comment", "canvas.paste", "canvas.paste-inputs"),
     ("canvas.select-all", "canvas.layout"),
     ("canvas.leave",),
     ("canvas.fit-all", "canvas.zoom-100", "canvas.minimap"),
@@ -43,7 +50,9 @@ def command_groups(hit: Hit, selected: int) -> tuple[tuple[str, ...], ...]:
     """Command ids of the context menu for a hit, in groups that separators divide."""
     if hit.node is not None:
         return SEVERAL if selected > 1 else NODE
-    return WIRE if hit.wire is not None else EMPTY_AREA
+    if hit.wire is not None:
+        return WIRE
+    return FRAME if hit.frame is not None else EMPTY_AREA
 
 
 def context_menu(hit: Hit, selected: int, action: Callable[[str], QAction | None], parent: QWidget) -> QMenu:

@@ -10,6 +10,8 @@ from PySide6.QtGui import QAction
 from studio.nodes.types import NodeType
 from studio.ui.canvas.canvas_actions import CanvasActions
 from studio.ui.canvas.canvas_context import CanvasContext
+from studio.ui.canvas.frames.frame_editor import Field, FrameEditor
+from studio.ui.canvas.frames.frame_geometry import TITLE, box_of
 from studio.ui.canvas.hit_testing import NO_HIT, Hit
 from studio.ui.canvas.nodes.node_layout import HEADER
 from studio.ui.canvas.overlays.breadcrumb_bar import BreadcrumbBar
@@ -109,6 +111,22 @@ class CanvasOverlays(QObject):
         corner.setX(max(min(corner.x(), self._view.viewport().width() - width - _EDGE), 0))
         self.editor.open_at(QRect(corner, corner + QPoint(width, _EDITOR_SIZE.height())))
 
+    def open_frame_editor(self, name: str, field: Field) -> None:
+        """Open an editor for the title or the text of a frame."""
+        camera, frame = self._context.camera, self._context.store.document.frames[name]
+        box = box_of(frame)
+        camera.reveal(QRectF(box.left, box.top, min(box.width, 400), min(box.height, 200)))
+        camera.finish()
+        is_title = field == "title"
+        top = box.top if is_title or not frame.title else box.top + TITLE
+        corners = camera.to_view(QPointF(box.left, top)), camera.to_view(QPointF(box.right, box.bottom))
+        rect = QRectF(*corners).toRect()
+        rect.setWidth(max(rect.width(), _EDITOR_SIZE.width()))
+        rect.setHeight(_EDITOR_SIZE.height() + 4 if is_title else max(rect.height(), 3 * _EDITOR_SIZE.height()))
+        editor = FrameEditor(self._context, name, field, self._view)
+        editor.closed.connect(self._restore_focus)
+        editor.open_at(rect.intersected(self._view.viewport().rect()) if not is_title else rect)
+
     def _on_editor_closed(self) -> None:
         self.editor = None
         self._restore_focus()
@@ -149,7 +167,7 @@ class CanvasOverlays(QObject):
 
     def show_hint(self) -> None:
         """Show the hint on an empty canvas unless the search palette is open."""
-        self.hint.show_hint(not self._context.scene.nodes and not self.search.isVisible())
+        self.hint.show_hint(self._context.scene.is_empty and not self.search.isVisible())
 
     def show_run_requirements(self) -> None:
         """Show the requirements of a run on an empty canvas."""

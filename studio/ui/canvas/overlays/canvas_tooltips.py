@@ -8,6 +8,7 @@ from studio.document.model import Endpoint
 from studio.lowering.analysis.block_types import known_type
 from studio.lowering.report import Report
 from studio.ui.canvas.canvas_scene import CanvasScene
+from studio.ui.canvas.frames.frame_actions import described
 from studio.ui.canvas.hit_testing import Hit
 from studio.ui.project.scope_store import ScopeStore
 
@@ -17,6 +18,9 @@ def tooltip(store: ScopeStore, scene: CanvasScene, hit: Hit) -> str:
         return _port(store.report, scene, hit)
     if hit.node is not None:
         return _node(store, scene, hit.node)
+    if hit.frame is not None:
+        frame = store.document.frames[hit.frame]
+        return _joined(f"<b>{html.escape(frame.title)}</b>" if frame.title else "", _escaped(frame.text))
     if hit.wire is None:
         return ""
     item = scene.wires[hit.wire]
@@ -26,6 +30,8 @@ def tooltip(store: ScopeStore, scene: CanvasScene, hit: Hit) -> str:
 def selection_description(store: ScopeStore, scene: CanvasScene) -> str:
     """Description of the selection for screen readers."""
     names = [name for name in scene.nodes if name in store.selection]
+    if scene.frames.selected and not names:
+        return f"{described(store.document, scene.frames.selected)} selected"
     if len(names) != 1:
         return f"{len(names)} of {len(scene.nodes)} nodes selected" if names else f"{len(scene.nodes)} nodes"
     content = scene.nodes[names[0]].content

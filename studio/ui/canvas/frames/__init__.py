@@ -1,0 +1,1 @@
+"""Frames and comments on the canvas: their items, geometry and editor."""
