@@ -15,7 +15,9 @@ from engine.system.syntax import parse_source
 from site_pages import pages
 from studio.cli.command_line import main
 from studio.document.project_templates import templates
+from studio.lowering.analysis.block_types import PORT_TYPES
 from studio.nodes.catalogue import catalogue
+from studio.nodes.types import TITLES
 from tests.compiled import bitwise
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -87,7 +89,8 @@ def test_bold_text_is_a_label_of_the_window(document: Path) -> None:
 def labels() -> frozenset[str]:
     """Strings of the window's code that can be a label, and titles of nodes, parameters and templates."""
     parameters = {parameter.name.replace("_", " ") for kind in catalogue() for parameter in kind.params}
-    titles = {kind.title for kind in catalogue()} | {template.title for template in templates()}
+    titles = {kind.title for kind in (*catalogue(), *PORT_TYPES.values())} | set(TITLES.values())
+    titles |= {template.title for template in templates()}
     trees = [parse_source(path.read_text(encoding="utf-8")) for path in (ROOT / "studio" / "ui").rglob("*.py")]
     constants = {node.value for tree in trees for node in ast.walk(tree) if isinstance(node, ast.Constant)}
     texts = {shown for text in constants if isinstance(text, str) for shown in (text.removesuffix("…"), text.title())}

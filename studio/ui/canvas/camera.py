@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 
-from PySide6.QtCore import QObject, QPoint, QPointF, QRectF, QVariantAnimation, Signal
-from PySide6.QtGui import QTransform
+from PySide6.QtCore import QObject, QPoint, QPointF, QRectF, Qt, QVariantAnimation, Signal
+from PySide6.QtGui import QInputDevice, QTransform, QWheelEvent
 from PySide6.QtWidgets import QGraphicsView
 
 from studio.document.model import MAX_COORDINATE
@@ -160,3 +160,11 @@ def _clamped_center(preferred: float, low: float, high: float, room: float) -> f
 def _share(start: float, goal: float, now: float) -> float:
     """Fraction of the center's movement at scale `now`."""
     return (1 / start - 1 / now) / (1 / start - 1 / goal)
+
+
+def is_touchpad(event: QWheelEvent) -> bool:
+    """Whether a touchpad sent the event: two fingers pan, a wheel (no scroll phases) zooms."""
+    device = event.device()
+    return (
+        device is not None and device.type() == QInputDevice.DeviceType.TouchPad
+    ) or event.phase() != Qt.ScrollPhase.NoScrollPhase

@@ -15,7 +15,6 @@ from PySide6.QtGui import (
     QDropEvent,
     QFocusEvent,
     QHelpEvent,
-    QInputDevice,
     QKeyEvent,
     QMouseEvent,
     QNativeGestureEvent,
@@ -28,11 +27,10 @@ from PySide6.QtGui import (
 )
 from PySide6.QtWidgets import QFrame, QGraphicsView, QToolTip, QWidget
 
-from studio.document.block_locations import Location
 from studio.nodes.types import NodeType
 from studio.ui.canvas import composite_edits
 from studio.ui.canvas.block_actions import BlockActions
-from studio.ui.canvas.camera import Camera
+from studio.ui.canvas.camera import Camera, is_touchpad
 from studio.ui.canvas.canvas_actions import CanvasActions
 from studio.ui.canvas.canvas_context import CanvasContext
 from studio.ui.canvas.canvas_scene import CanvasScene
@@ -48,6 +46,7 @@ from studio.ui.canvas.layout.push_nodes import push_for_wider_nodes
 from studio.ui.canvas.level_of_detail import Zoom
 from studio.ui.canvas.overlays.canvas_overlays import CanvasOverlays
 from studio.ui.canvas.overlays.canvas_tooltips import selection_description, tooltip
+from studio.ui.canvas.scope_cameras import ScopeCameras
 from studio.ui.canvas.wires.pending_wire import PendingWire
 from studio.ui.project.scope_store import ScopeStore
 from studio.ui.theme.theme import Theme, ThemeManager
@@ -85,8 +84,7 @@ class CanvasView(QGraphicsView):
         self.block_actions = BlockActions(self.context)
         self.frame_actions = FrameActions(self.context)
         self.overlays = CanvasOverlays(self.context, self.canvas_actions, themes)
-        self._cameras: dict[Location, tuple[float, QPointF]] = {}
-        """Scale and top left corner of the view of each graph that was shown."""
+        self._cameras = ScopeCameras(store, self.camera, self.canvas_actions.open_at_readable_zoom)
         self._drop_handler = DropHandler(self.context, self.canvas_actions, self.drop_refused.emit)
         self._pointer_controller = PointerController(self.context)
         self._exposed = QRegion()
@@ -113,7 +111,7 @@ class CanvasView(QGraphicsView):
         self.setAcceptDrops(True)
 
     def _connect(self, themes: ThemeManager) -> None:
-        self.camera.changed.connect(self._on_camera_changed)
+        self.camera.changed.connect(self._on_zoom_changed)
         self.overlays.hint.template_requested.connect(self.template_requested)
         self.auto_layout.finished.connect(self._on_nodes_moved)
         self.canvas_scene.moved.connect(self._repaint_all)
@@ -259,13 +257,13 @@ class CanvasView(QGraphicsView):
     def wheelEvent(self, event: QWheelEvent) -> None:
         angle, modifiers = event.angleDelta(), event.modifiers()
         zooms = bool(modifiers & Qt.KeyboardModifier.ControlModifier)
-        if _is_touchpad(event) and not zooms:
+        if is_touchpad(event) and not zooms:
             delta = event.pixelDelta() if not event.pixelDelta().isNull() else angle / 2
             self.camera.pan(delta.x(), delta.y())
         elif modifiers & Qt.KeyboardModifier.ShiftModifier and not zooms:
             self.camera.pan(angle.y() or angle.x(), 0)
         else:
-            self.camera.zoom_by(angle.y() / _NOTCH, event.position(), animated=not _is_touchpad(event))
+            self.camera.zoom_by(angle.y() / _NOTCH, event.position(), animated=not is_touchpad(event))
         event.accept()
 
     def event(self, event: QEvent) -> bool:
@@ -363,19 +361,9 @@ class CanvasView(QGraphicsView):
     def _describe_selection(self) -> None:
         self.setAccessibleDescription(selection_description(self.store, self.canvas_scene))
 
-    def _on_location_changed(self, location: Location) -> None:
-        """Show the part of the graph that was visible before, or open it at a readable zoom."""
+    def _on_location_changed(self) -> None:
         self.canvas_scene.select_wires(())
-        if location in self._cameras:
-            self.camera.show_corner(*self._cameras[location])
-        else:
-            self.canvas_actions.open_at_readable_zoom()
         self._on_nodes_moved()
-
-    def _on_camera_changed(self) -> None:
-        if self._shown:
-            self._cameras[self.store.location] = (self.camera.scale, self.camera.visible.topLeft())
-        self._on_zoom_changed()
 
     def _on_zoom_changed(self) -> None:
         zoom = Zoom(self.camera.scale, self.devicePixelRatioF())
@@ -442,11 +430,3 @@ class CanvasView(QGraphicsView):
             self._shown = True
             self.canvas_actions.open_at_readable_zoom()
             self._on_zoom_changed()
-
-
-def _is_touchpad(event: QWheelEvent) -> bool:
-    """Whether a touchpad sent the event: two fingers pan, a wheel (no scroll phases) zooms."""
-    device = event.device()
-    return (
-        device is not None and device.type() == QInputDevice.DeviceType.TouchPad
-    ) or event.phase() != Qt.ScrollPhase.NoScrollPhase
