@@ -26,7 +26,7 @@ import re
 import reprlib
 import types
 import typing
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Annotated, Any, Literal, TypeVar, cast
 
@@ -147,6 +147,8 @@ class Parameter:
     """Whether the value may be a text such as "4 * input"."""
     from_training: bool = False
     """Whether the value depends on the length of the training."""
+    keeps_integers: bool = False
+    """Whether a whole number stays an integer, so that the result of an op with an integer tensor is one too."""
     path: PathTo | None = None
     help: str = ""
 
@@ -440,15 +442,19 @@ def _union(hint: Any) -> list[Any]:
 
 def _length(options: list[Any]) -> tuple[int | None, bool]:
     """Return the fixed length of a tuple among the options, and whether one number is allowed as well."""
-    items = next((typing.get_args(option) for option in options if typing.get_origin(option) is tuple), ())
+    found = next((option for option in options if typing.get_origin(option) in _SEQUENCES), None)
+    items = typing.get_args(found) if typing.get_origin(found) is tuple else ()
     return None if not items or Ellipsis in items else len(items), any(option in (int, float) for option in options)
+
+
+_SEQUENCES = (tuple, Sequence)
 
 
 def _kind(options: list[Any]) -> tuple[Kind | None, tuple[Any, ...]]:
     literals = tuple(
         value for option in options if typing.get_origin(option) is Literal for value in typing.get_args(option)
     )
-    tuples = [option for option in options if typing.get_origin(option) is tuple]
+    tuples = [option for option in options if typing.get_origin(option) in _SEQUENCES]
     if tuples:
         element = _strip(typing.get_args(tuples[0])[0])[0]
         return ("ints" if element is int else "floats" if element is float else None), literals

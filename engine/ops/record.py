@@ -276,8 +276,6 @@ class Op:
         """All statics have defaults, and the inputs are not variadic."""
         self.signature = inspect.Signature(
             [a.replace(kind=inspect.Parameter.POSITIONAL_OR_KEYWORD) for a in (*tensors, *statics)]
-            if not self.variadic
-            else None
         )
 
     def _keyword(self, name: str, kwargs: dict[str, Any]) -> Any:

@@ -6,13 +6,12 @@ import functools
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Literal
 
-import engine
 from engine import data, metrics, nn, optim
 from engine.data import transforms
 from engine.errors import RegistryError
 from studio.nodes.derived_types import derived_types
 from studio.nodes.loss_sum_node import loss_types
-from studio.nodes.operation_nodes import operation_types
+from studio.nodes.operation_nodes import OWNERS, operation_types
 from studio.nodes.palette_search import rank_node_types
 from studio.nodes.schedule_nodes import schedule_types
 from studio.nodes.types import NodeType, Port, PortType
@@ -26,7 +25,7 @@ NAMESPACES = {
     "metrics": metrics,
     "optim": optim,
     "lr_scheduler": optim.lr_scheduler,
-    "ops": engine,
+    **OWNERS,
 }
 """Engine module by the first part of a key. Importing these modules fills the registries."""
 

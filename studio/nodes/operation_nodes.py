@@ -1,66 +1,188 @@
-"""Nodes for the engine's ops that join branches, such as `engine.add(a, b)`."""
+"""Nodes for functions of tensors, such as `engine.add(a, b)`, derived from their signatures."""
 
 from __future__ import annotations
 
+import inspect
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
+from types import ModuleType
+from typing import Any
 
+import engine
+from engine import linalg
+from engine.nn import functional
 from engine.ops.record import REGISTRY, Op
-from engine.registry import documentation, parameters
+from engine.registry import Parameter, argument_help, documentation, parameters
 from studio.nodes.derived_types import plain_help
+from studio.nodes.operation_table import OPERATIONS, Operation
 from studio.nodes.types import NodeType, Port, PortType, Role
 
-TITLES = {
-    "add": "Add",
-    "sub": "Subtract",
-    "mul": "Multiply",
-    "div": "Divide",
-    "maximum": "Maximum",
-    "minimum": "Minimum",
-    "matmul": "Matrix product",
-    "cat": "Concatenate",
+OWNERS: Mapping[str, ModuleType | type] = {
+    "ops": engine,
+    "functional": functional,
+    "linalg": linalg,
+    "Tensor": engine.Tensor,
 }
-"""Ops that combine several inputs, with their titles."""
+"""Where the function of a key is found, by the first part of the key."""
 
-TAGS = {
-    "add": ("sum", "plus", "residual", "skip connection", "+"),
-    "sub": ("minus", "difference", "-"),
-    "mul": ("times", "product", "gate", "*"),
-    "div": ("quotient", "/"),
-    "matmul": ("dot", "bmm", "@"),
-    "cat": ("concat", "join", "merge"),
+ICONS = {
+    "Arithmetic": "operation",
+    "Exponential": "exponential",
+    "Trigonometry": "sine",
+    "Comparison": "comparison",
+    "Reduction": "reduce",
+    "Shape": "shape",
+    "Indexing": "indexing",
+    "Linear algebra": "matrix",
+    "Gradient and dtype": "autograd",
+    "Creation": "creation",
 }
+"""Icon by group."""
 
-ICONS = {"add": "plus", "sub": "minus", "mul": "multiply", "cat": "concat"}
-
-HELP = {"alpha": "factor of the second input", "dim": "dimension along which the inputs are joined"}
-"""Help of parameters that the op does not document."""
+HELP = {
+    "alpha": "factor of the second input",
+    "atol": "largest absolute difference",
+    "correction": "subtracted from the number of elements that the sum of squares is divided by (default: 1)",
+    "decimals": "number of decimal places",
+    "descending": "from the largest to the smallest",
+    "dim": "dimension, or dimensions; negative ones count from the last",
+    "dim0": "first dimension",
+    "dim1": "second dimension",
+    "dim2": "second dimension",
+    "dims": "dimensions; negative ones count from the last",
+    "eps": "smallest denominator",
+    "equal_nan": "whether NaN equals NaN",
+    "index": "position along dim; negative ones count from the end, -1 is the last",
+    "keepdim": "keep reduced dimensions with size 1",
+    "length": "number of positions",
+    "offset": "diagonal above (positive) or below (negative) the main one",
+    "diagonal": "diagonal above (positive) or below (negative) the main one",
+    "ord": "exponent of the norm",
+    "p": "exponent of the norm",
+    "rtol": "largest difference relative to the second input",
+    "start": "first position",
+    "upper": "return the upper triangle",
+    "value": "the value to fill in",
+}
+"""Help of parameters that the function does not document."""
 
 LIST_PORTS = ("a", "b", "c", "d")
-"""Inputs of an op that takes a list of tensors; the last two are optional."""
+"""Inputs of a function that takes a list of tensors; the last two are optional."""
 
 
 def operation_types() -> list[NodeType]:
-    """A node type for each op of `TITLES`."""
-    return [_operation(REGISTRY[name], title) for name, title in TITLES.items()]
+    """A node type for each function of `OPERATIONS`."""
+    return [
+        _node_type(key, group, declared) for group, members in OPERATIONS.items() for key, declared in members.items()
+    ]
 
 
-def _operation(op: Op, title: str) -> NodeType:
-    if op.variadic:
-        inputs = tuple(Port(name, PortType.TENSOR, optional=index > 1) for index, name in enumerate(LIST_PORTS))
-    else:
-        inputs = tuple(Port(name, PortType.TENSOR) for name in op.inputs)
+def function_of(key: str) -> Callable[..., Any]:
+    """The function of a key: `engine.add` for "ops.add"."""
+    owner, _, name = key.partition(".")
+    return getattr(OWNERS[owner], name)
+
+
+def _node_type(key: str, group: str, declared: Operation) -> NodeType:
+    function = function_of(key)
+    documented = _documented(function)
     return NodeType(
-        key=f"ops.{op.name}",
-        title=title,
+        key=key,
+        title=declared.title,
         category="operation",
-        group="Operation",
-        summary=documentation(op.kernel).partition("\n")[0],
-        help=plain_help(op.kernel),
-        icon=ICONS.get(op.name, "operation"),
-        inputs=inputs,
-        outputs=(Port("output", PortType.TENSOR),),
-        params=tuple(replace(each, help=each.help or HELP.get(each.name, "")) for each in parameters(op.kernel)),
-        tags=(op.name, *TAGS.get(op.name, ())),
+        group=group,
+        summary=documentation(documented).partition("\n")[0],
+        help=plain_help(documented),
+        icon=declared.icon or ICONS[group],
+        inputs=tuple(_inputs(function, declared)),
+        outputs=tuple(Port(name, PortType.TENSOR) for name in declared.outputs),
+        params=tuple(_params(function, declared)),
+        tags=(key.partition(".")[2], *declared.tags),
         role=Role.OPERATION,
-        target=op.function,
+        structural=frozenset(_either(function, declared)),
+        target=function,
+    )
+
+
+def _documented(function: Callable[..., Any]) -> Callable[..., Any]:
+    """The declaration of a function, which has its types and its docstring."""
+    record = _record(function)
+    return inspect.unwrap(function) if record is None else record.kernel
+
+
+def _record(function: Callable[..., Any]) -> Op | None:
+    record = REGISTRY.get(function.__name__)
+    return record if record is not None and record.function is function else None
+
+
+def is_elementwise(node_type: NodeType) -> bool:
+    """Whether a node computes each element of its result from elements of inputs that broadcast."""
+    record = None if node_type.target is None else _record(node_type.target)
+    return record is not None and record.takes_numbers
+
+
+def _inputs(function: Callable[..., Any], declared: Operation) -> Iterator[Port]:
+    if takes_list(function):
+        yield from (Port(name, PortType.TENSOR, optional=index > 1) for index, name in enumerate(LIST_PORTS))
+        return
+    yield from (Port(name, PortType.TENSOR) for name in declared.inputs)
+    descriptions = argument_help(_documented(function))
+    for argument in () if declared.inputs else _tensors(function, declared):
+        name, has_default = argument.name, argument.default is not argument.empty
+        is_optional = has_default and name not in declared.required and name not in _either(function, declared)
+        yield Port(name, PortType.TENSOR, descriptions.get(name, ""), is_optional)
+
+
+def takes_list(function: Callable[..., Any]) -> bool:
+    """Whether the first argument of a function is a list of tensors."""
+    first = next(iter(inspect.signature(function).parameters.values()))
+    return first.name == "tensors"
+
+
+def _tensors(function: Callable[..., Any], declared: Operation) -> Iterator[inspect.Parameter]:
+    """The arguments that are tensors: those without a type, or with the type Tensor."""
+    left_out = {*declared.numbers, *declared.hidden, *(each.name for each in declared.params), "out", "owner"}
+    for argument in inspect.signature(function).parameters.values():
+        has_no_type = argument.annotation in (argument.empty, "Any", Any)
+        if argument.name not in left_out and (has_no_type or "Tensor" in str(argument.annotation)):
+            yield argument
+
+
+def _either(function: Callable[..., Any], declared: Operation) -> tuple[str, ...]:
+    """The inputs that may be a number instead."""
+    record = _record(function)
+    takes_number = record is not None and record.takes_numbers and record.arity == 2
+    return (record.inputs[1], *declared.either) if record is not None and takes_number else declared.either
+
+
+def _params(function: Callable[..., Any], declared: Operation) -> Iterator[Parameter]:
+    documented = _documented(function)
+    signature = () if declared.inputs else parameters(documented)
+    derived = {each.name: each for each in signature} | {each.name: each for each in declared.params}
+    descriptions = argument_help(documented)
+    either = _either(function, declared)
+    arguments = inspect.signature(function).parameters
+    yield from (each for each in declared.params if each.name not in arguments)
+    for name, argument in arguments.items():
+        if name in declared.hidden:
+            continue
+        if name in either:
+            text = descriptions.get(name, "") or "the number to use if the input has no wire"
+            yield Parameter(name, "float", None, optional=True, keeps_integers=True, help=text)
+        elif name in declared.numbers:
+            yield _number(argument, descriptions.get(name, ""))
+        elif name in derived:
+            yield replace(derived[name], help=derived[name].help or HELP.get(name, ""))
+
+
+def _number(argument: inspect.Parameter, help: str) -> Parameter:
+    is_optional = argument.default is None
+    default: Any = Parameter("", "float").default if argument.default is argument.empty else argument.default
+    return Parameter(
+        argument.name,
+        "float",
+        default,
+        optional=is_optional,
+        keeps_integers=True,
+        help=help or HELP.get(argument.name, ""),
     )

@@ -76,6 +76,8 @@ class NodeType:
     learns: Learns = ""
     """For a loss: the kind of targets it expects, if there is only one."""
     role: Role = Role.UNKNOWN
+    structural: frozenset[str] = frozenset()
+    """Parameters that determine whether an input needs a wire."""
     target: Callable[..., Any] | None = field(default=None, compare=False, repr=False)
     """The class or function that the node calls; None for types without one in the engine."""
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from engine.dtypes import float32, int64
+from engine.dtypes import DType, bool_, float32, int64
 from engine.shape import Dim, Spec
 from studio.lowering.analysis.node_arguments import resolve_arguments
 from studio.lowering.analysis.node_evaluation import NodeEvaluator
@@ -41,9 +41,30 @@ INPUTS: Mapping[str, tuple[Spec, ...]] = {
     "nn.PixelShuffle": (IMAGES,),
     "nn.PixelUnshuffle": (IMAGES,),
     "nn.ChannelShuffle": (IMAGES,),
-    "ops.matmul": (Spec((N, 16, 16), float32),),
+    "Linear algebra": (Spec((N, 16, 16), float32),),
+    "ops.outer": (Spec((16,), float32),),
+    "linalg.cross": (Spec((N, 3), float32),),
+    "functional.one_hot": (Spec((N, 16), int64),),
+    "ops.diagonal": (Spec((N, 16, 16), float32),),
+    "ops.permute": (IMAGES,),
+    "ops.squeeze": (Spec((N, 1, 16), float32),),
+    "Tensor.expand": (Spec((N, 1, 16), float32),),
+    "Tensor.repeat": (Spec((N, 16), float32),),
+    "ops.rot90": (IMAGES,),
+    "functional.pad": (IMAGES,),
+    "functional.interpolate": (IMAGES,),
+    "functional.grid_sample": (IMAGES,),
 }
 """Other first inputs, by group or key. Further inputs have the same shape unless they are targets."""
+
+DTYPES: Mapping[str, DType] = {"mask": bool_, "condition": bool_, "index": int64, "indices": int64}
+"""Dtype of inputs of operations, by port."""
+
+PORTS: Mapping[tuple[str, str], Spec] = {
+    ("ops.index_select", "index"): Spec((4,), int64),
+    ("functional.grid_sample", "grid"): Spec((N, 8, 8, 2), float32),
+}
+"""Other inputs, by key and port."""
 
 SCORES = (
     (Spec((N, 10), float32), Spec((N,), int64)),
@@ -71,12 +92,48 @@ SPECIAL: Mapping[tuple[str, str], Any] = {
     ("data.NPY", "path"): "samples.npz",
     ("data.Text", "path"): "book.txt",
     ("data.ImageList", "path"): "images.csv",
+    ("ops.logsumexp", "dim"): 1,
+    ("ops.reshape", "shape"): [-1, 4, 4],
+    ("ops.permute", "dims"): [0, 2, 3, 1],
+    ("ops.flip", "dims"): [1],
+    ("ops.transpose", "dim0"): -2,
+    ("ops.transpose", "dim1"): -1,
+    ("ops.movedim", "source"): 1,
+    ("ops.movedim", "destination"): -1,
+    ("ops.roll", "shifts"): 1,
+    ("ops.narrow", "start"): 2,
+    ("ops.narrow", "length"): 4,
+    ("ops.select", "index"): -1,
+    ("ops.topk", "k"): 3,
+    ("ops.repeat_interleave", "repeats"): 2,
+    ("Tensor.expand", "size"): [-1, 4, -1],
+    ("Tensor.repeat", "repeats"): [1, 2],
+    ("Tensor.to", "dtype"): "float64",
+    ("functional.pad", "pad"): [1, 1, 1, 1],
+    ("ops.matrix_power", "n"): 2,
+    ("linalg.matrix_power", "n"): 2,
     ("nn.Fold", "output_size"): [8, 8],
     ("nn.Fold", "kernel_size"): 2,
 }
 
 FURTHER: Mapping[str, Mapping[str, Any]] = {
     "ops.cat": {"dim": 1},
+    "ops.stack": {"dim": 1},
+    "ops.pow": {"exponent": 2},
+    "ops.clamp": {"min": 0.0, "max": 1.0},
+    "ops.lerp": {"weight": 0.5},
+    **{f"ops.{name}": {"y": 0} for name in ("eq", "ne", "lt", "le", "gt", "ge")},
+    **{f"ops.{name}": {"dim": 1} for name in ("sum", "mean", "prod", "amax", "amin", "argmax", "argmin", "var", "std")},
+    **{f"ops.{name}": {"dim": 1} for name in ("nansum", "nanmean", "count_nonzero", "any", "all", "roll")},
+    "ops.take_along_dim": {"dim": 1},
+    "ops.repeat_interleave": {"repeats": 2, "dim": 1},
+    "ops.rot90": {"dims": [2, 3]},
+    "ops.diagonal": {"dim1": 1, "dim2": 2},
+    "functional.one_hot": {"num_classes": 10},
+    "linalg.vector_norm": {"dim": 1},
+    "functional.interpolate": {"scale_factor": 2.0},
+    "functional.grid_sample": {"align_corners": False},
+    "ops.roll": {"shifts": 1, "dims": 1},
     "nn.Softmax": {"dim": 1},
     "nn.Softmin": {"dim": 1},
     "nn.LogSoftmax": {"dim": 1},
@@ -136,10 +193,19 @@ def shapes(kind: NodeType) -> tuple[Shapes, ...]:
 
 
 def _candidates(kind: NodeType) -> Iterator[dict[str, Spec]]:
-    ports = [port for port in kind.inputs if not port.optional]
+    ports = [port for port in kind.inputs if not port.optional and port.name not in required(kind)]
     for specs in SCORES if kind.role in (Role.LOSS, Role.METRIC) else [(spec,) for spec in _inputs(kind)]:
         if len(specs) in (1, len(ports)):
-            yield {port.name: specs[min(index, len(specs) - 1)] for index, port in enumerate(ports)}
+            found = {port.name: specs[min(index, len(specs) - 1)] for index, port in enumerate(ports)}
+            yield {name: _by_name(kind, name, spec) for name, spec in found.items()}
+
+
+def _by_name(kind: NodeType, port: str, spec: Spec) -> Spec:
+    """The input of a port whose name says what it takes."""
+    special = PORTS.get((kind.key, port))
+    if special is not None:
+        return special
+    return Spec(spec.shape, DTYPES[port]) if kind.role is Role.OPERATION and port in DTYPES else spec
 
 
 def _inputs(kind: NodeType) -> tuple[Spec, ...]:

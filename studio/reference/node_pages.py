@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import ast
 import itertools
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
+from engine.dtypes import bool_
 from engine.registry import Parameter
 from engine.shape import Dim, Spec
+from studio.lowering.codegen import syntax_trees
+from studio.lowering.codegen.operation_calls import operation_call
+from studio.lowering.codegen.safe_identifiers import SUBPACKAGES
 from studio.nodes.catalogue import catalogue
 from studio.nodes.types import CATEGORIES, TITLES, NodeType, Role
 from studio.reference.markdown import code, fence, joined, prose, table
@@ -20,6 +25,8 @@ BATCH = 8
 """Number of samples in Python examples."""
 SHOWN = 3
 """Maximum number of shapes shown per node."""
+MATRICES = {"linalg.cholesky": "engine.eye(16).expand(8, 16, 16)"}
+"""First input in Python examples of operations that need special values."""
 
 
 def pages() -> Iterator[tuple[str, str]]:
@@ -212,11 +219,20 @@ def _layer(kind: NodeType) -> str:
 
 def _operation(kind: NodeType) -> str:
     example = shapes(kind)[0]
-    name = kind.key.removeprefix("ops.")
-    inputs = ", ".join(map(_random, example.inputs.values()))
-    arguments = f"[{inputs}], dim=1" if name == "cat" else inputs
-    [result] = example.outputs.values()
-    return f"import engine\n\noutput = engine.{name}({arguments})  # {_numbers(result)}"
+    modules = ["engine"]
+
+    def module(name: str) -> str:
+        modules.append(name)
+        return name
+
+    tensors = {name: syntax_trees.name(name) for name in example.inputs}
+    values = {name: tuple(value) if isinstance(value, list) else value for name, value in required(kind).items()}
+    call = ast.unparse(operation_call(kind, values, tensors, module))
+    imports = [f"from {SUBPACKAGES.get(name, 'engine')} import {name}" for name in modules if name != "engine"]
+    lines = [f"{name} = {MATRICES.get(kind.key) or _random(spec)}" for name, spec in example.inputs.items()]
+    sizes = ", ".join(str(_numbers(spec)) for spec in example.outputs.values())
+    lines.append(f"{', '.join(example.outputs)} = {call}  # {sizes}")
+    return "\n".join(["import engine", *imports, "", *lines])
 
 
 def _metric(kind: NodeType) -> str:
@@ -257,6 +273,8 @@ def _division(kind: NodeType) -> str:
 
 def _random(spec: Spec) -> str:
     size = ", ".join(map(str, _numbers(spec)))
+    if spec.dtype is bool_:
+        return f"engine.rand({size}) > 0.5"
     return f"engine.randint(10, ({size},))" if spec.dtype.name.startswith("int") else f"engine.rand({size})"
 
 

@@ -113,7 +113,13 @@ def number_dtype(*numbers: Any) -> Any:
     ((s.booleans(4), 1.0, 0.0), {}), ((s.booleans(4), 1, 2), {}), ((s.repeated(3, 4) > 0,), {}),
 ])  # fmt: skip
 def where(condition: Any, x: Any = None, y: Any = None) -> Any:
-    """x where the condition is True, else y; with the condition alone, the indices where it is True."""
+    """x where the condition is True, else y; with the condition alone, the indices where it is True.
+
+    Args:
+        condition: boolean tensor
+        x: values where the condition is True; broadcasts with the condition
+        y: values where it is False; broadcasts with the condition
+    """
     if x is None and y is None:
         return condition.nonzero(as_tuple=True)
     return where_op(condition, x, y)
@@ -124,7 +130,13 @@ def where(condition: Any, x: Any = None, y: Any = None) -> Any:
     ((s.normal(3, 4), s.normal(4) - s.dtype(1), s.normal(3, 1) + s.dtype(1)), {}), ((s.normal(2), 0.5, -0.5), {}),
 ])  # fmt: skip
 def clamp(x: Any, min: Any = None, max: Any = None) -> Any:
-    """Clamp x to [min, max]; each limit is None, a number or a tensor."""
+    """Clamp x to [min, max]; each limit is None, a number or a tensor.
+
+    Args:
+        x: any tensor
+        min: lower limit: a number, or a tensor that broadcasts to x
+        max: upper limit: a number, or a tensor that broadcasts to x
+    """
     if min is None and max is None:
         raise ValueError("clamp(): min and max are both None. Pass at least one of them.")
     if isinstance(min, (int, float)) and isinstance(max, (int, float)) and x.is_floating_point():
@@ -202,7 +214,14 @@ def heaviside(xp, x, values):
     *s.unary(), ((s.normal(4),), {"nan": 1.0, "posinf": 2.0, "neginf": -2.0}),
 ])  # fmt: skip
 def nan_to_num(x: Any, nan: float | None = None, posinf: float | None = None, neginf: float | None = None) -> Any:
-    """Replace NaN (default: 0) and infinities (default: the largest and smallest finite values)."""
+    """Replace NaN (default: 0) and infinities (default: the largest and smallest finite values).
+
+    Args:
+        x: any tensor
+        nan: replaces NaN (default: 0)
+        posinf: replaces ∞ (default: the largest finite value)
+        neginf: replaces −∞ (default: the smallest finite value)
+    """
     if not x.is_floating_point():
         return x.clone()
     limits = finfo(x.dtype)

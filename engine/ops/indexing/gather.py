@@ -79,7 +79,13 @@ def _(g, index, dim):
     ((s.normal(), 0, s.integers(1)), {}), ((s.normal(4, 5), 1, s.integers(5, 0, 3)), {}),
 ])  # fmt: skip
 def gather(x: Any, dim: int, index: Any, *, sparse_grad: bool = False, owner: IndexCaller = _GATHER) -> Any:
-    """Gather the elements of x at `index` along `dim`."""
+    """Gather the elements of x at `index` along `dim`.
+
+    Args:
+        x: any tensor
+        dim: dimension
+        index: integers, with as many dimensions as x; the result has its shape
+    """
     if (x.ndim != index.ndim and max(x.ndim, index.ndim) <= 1) or x.ndim == index.ndim == 0:  # as rows of one element
         flat = gather(x.reshape(-1), dim, index.reshape(-1), owner=owner)
         return flat.reshape(tuple(index.shape))
@@ -122,7 +128,13 @@ def take_along_dim(x: Any, indices: Any, dim: int | None = None) -> Any:
     ((s.normal(4, 5), 1, s.integers(5, 0)), {}),
 ])  # fmt: skip
 def index_select(x: Any, dim: int, index: Any, *, owner: IndexCaller = _INDEX_SELECT) -> Any:
-    """Slices of x at the indices `index` along `dim`."""
+    """Slices of x at the indices `index` along `dim`.
+
+    Args:
+        x: any tensor
+        dim: dimension
+        index: vector of integers, one for each slice of the result
+    """
     axis = wrap_dim(owner.name, dim, x.ndim)
     if index.ndim > 1:
         raise ShapeError(f"{owner.name}: the index must be a vector, not {format_shape(index.shape)}. Use x[index].")
@@ -144,7 +156,12 @@ def take(x: Any, index: Any) -> Any:
     sample=lambda s: [((s.integers(4, 2, 3), 5), {}), ((s.integers(4, 3),), {}), ((s.integers(4), 4), {})],
 )
 def one_hot(x: Any, num_classes: int = -1) -> Any:
-    """One-hot encoding of integers with `num_classes` classes; −1 means the largest integer + 1."""
+    """One-hot encoding of integers with `num_classes` classes; −1 means the largest integer + 1.
+
+    Args:
+        x: integers from 0, ``(*)``
+        num_classes: size of the new last dimension; −1 means the largest integer + 1
+    """
     if x.dtype is not int64:
         raise DTypeError(f"one_hot: class numbers must be int64, not {x.dtype.name}.", in_code="Convert with .long().")
     if num_classes == -1:

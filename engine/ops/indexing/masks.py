@@ -23,7 +23,13 @@ def _masked(s: Any) -> Any:
     ((s.normal(3), s.booleans(2, 3), -float("inf")), {}),
 ])  # fmt: skip
 def masked_fill(x: Any, mask: Any, value: Any) -> Any:
-    """x with `value` where the mask is True."""
+    """x with `value` where the mask is True.
+
+    Args:
+        x: any tensor
+        mask: boolean tensor that broadcasts to x
+        value: the number where the mask is True, such as −1e9 for scores that softmax is to ignore
+    """
     _check_mask("masked_fill", mask)
     if hasattr(value, "dtype"):
         if value.ndim:

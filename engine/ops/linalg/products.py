@@ -179,7 +179,12 @@ def addbmm(input: Any, batch1: Any, batch2: Any, *, beta: float = 1, alpha: floa
 
 @composite(sample=lambda s: [(s.normal(2, 3, 3), n) for n in (1, 2, 5)] + [(s.normal(3, 3) + 3, -2)])
 def matrix_power(input: Any, n: int) -> Any:
-    """n-th power of a square matrix, of its inverse for negative `n`."""
+    """n-th power of a square matrix, of its inverse for negative `n`.
+
+    Args:
+        input: square matrices, ``(*, M, M)``
+        n: exponent; negative ones are powers of the inverse
+    """
     if input.ndim < 2 or input.shape[-1] != input.shape[-2]:
         raise ShapeError(f"matrix_power: the matrices must be square, not {format_shape(input.shape)}")
     if n == 0:

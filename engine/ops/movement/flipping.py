@@ -54,7 +54,13 @@ def flipud(x: Any) -> Any:
     ((s.normal(3, 4),), {"shifts": (1, 2), "dims": (0, 1)}), ((s.normal(3, 4),), {"shifts": (1, 5), "dims": (0, 0)}),
 ])  # fmt: skip
 def roll(xp, x, shifts: int | Sizes, dims: int | Sizes | None = None):
-    """Roll elements by `shifts` along `dims`, or in the flattened tensor; the last ones wrap to the start."""
+    """Roll elements by `shifts` along `dims`, or in the flattened tensor; the last ones wrap to the start.
+
+    Args:
+        x: any tensor
+        shifts: number of positions, one for each of `dims`; negative ones roll toward the start
+        dims: dimension or dimensions (default: roll the flattened tensor)
+    """
     shifts, dims = _check_shifts(shifts, dims, x.ndim)
     return xp.roll(x, shifts if dims else shifts[0], axis=dims or None)
 
@@ -86,8 +92,14 @@ def _(g, shifts, dims):
 @composite(
     sample=lambda s: [((s.normal(2, 3), k), {}) for k in (-1, 0, 1, 2, 3)] + [((s.normal(2, 3, 4), 1, (1, 2)), {})]
 )
-def rot90(x: Any, k: int = 1, dims: Any = (0, 1)) -> Any:
-    """Rotate by k · 90° in the plane of `dims`, from the first dimension toward the second."""
+def rot90(x: Any, k: int = 1, dims: Sizes = (0, 1)) -> Any:
+    """Rotate by k · 90° in the plane of `dims`, from the first dimension toward the second.
+
+    Args:
+        x: any tensor
+        k: number of quarter turns; negative ones turn the other way
+        dims: the two dimensions of the plane
+    """
     if len(dims) != 2:
         raise ShapeError(f"rot90: dims must be 2 dimensions, not {tuple(dims)}")
     a, b = wrap_dims("rot90", tuple(dims), x.ndim)

@@ -24,7 +24,12 @@ Sizes: TypeAlias = tuple[int, ...]
     ((s.normal(1),), {"shape": ()}), ((s.normal(0, 3),), {"shape": (3, 0)}),
 ])  # fmt: skip
 def reshape(xp, x, shape: Sizes):
-    """Reshape x; one size may be −1. Returns a view where the strides allow it."""
+    """Reshape x; one size may be −1. Returns a view where the strides allow it.
+
+    Args:
+        x: any tensor
+        shape: new sizes, with the same number of elements; −1 is inferred from the others
+    """
     if shape and min(shape) < -1:  # NumPy treats any negative size as -1
         reshaped("reshape", Spec(x.shape, dtypes.from_numpy(x.dtype)), shape)
     return x.reshape(shape)
@@ -110,7 +115,12 @@ def t(x: Any) -> Any:
     ((s.normal(3, 1), (2, 3, 4)), {}), ((s.normal(3, 1), (-1, 4)), {}),
 ])  # fmt: skip
 def expand(xp, x, size: Sizes):
-    """Expand dimensions of size 1 to `size` without copying; −1 keeps a size."""
+    """Expand dimensions of size 1 to `size` without copying; −1 keeps a size.
+
+    Args:
+        x: any tensor
+        size: new sizes; −1 keeps a size. Dimensions may be added in front
+    """
     sizes = [x.shape[i - len(size)] if n == -1 and len(size) - i <= x.ndim else n for i, n in enumerate(size)]
     out = xp.broadcast_to(x, tuple(sizes))
     if isinstance(out, np.ndarray) and x.flags.writeable:

@@ -66,8 +66,14 @@ def broadcast_to(x: Any, size: Any) -> Any:
 @composite(aliases=("moveaxis",), sample=lambda s: [
     ((s.normal(2, 3, 4), 0, 2), {}), ((s.normal(2, 3, 4), (0, 1), (-1, 0)), {}), ((s.normal(2, 3), -1, 0), {}),
 ])  # fmt: skip
-def movedim(x: Any, source: Any, destination: Any) -> Any:
-    """Move dimensions from `source` to `destination`; the others keep their order."""
+def movedim(x: Any, source: int | Sizes, destination: int | Sizes) -> Any:
+    """Move dimensions from `source` to `destination`; the others keep their order.
+
+    Args:
+        x: any tensor
+        source: dimension or dimensions to move
+        destination: their dimensions in the result
+    """
     sources, destinations = (
         wrap_dims("movedim", (d,) if isinstance(d, int) else tuple(d), x.ndim) for d in (source, destination)
     )
@@ -128,7 +134,12 @@ def _each(tensors: tuple[Any, ...], function: Any) -> Any:
     ((s.normal(2, 3),), {"repeats": repeats}) for repeats in ((2, 1), (2, 2, 3), (0, 1), (1, 1))
 ] + [((s.normal(),), {"repeats": (2,)})])  # fmt: skip
 def repeat(xp, x, repeats: Sizes):
-    """Repeat the tensor along each dimension."""
+    """Repeat the tensor along each dimension.
+
+    Args:
+        x: any tensor
+        repeats: number of copies along each dimension; further ones in front add dimensions
+    """
     _repeated(x.shape, repeats)
     return xp.tile(x, tuple(repeats)) if repeats else x.copy()
 

@@ -19,7 +19,14 @@ from engine.shape import Dim, Spec, format_shape
     ((s.normal(4, 5),), {"dim": -1, "start": -2, "length": 2}),
 ])  # fmt: skip
 def narrow(xp, x, dim: int, start: int, length: int):
-    """Slice of dimension `dim`: `length` elements from `start`; a view."""
+    """Slice of dimension `dim`: `length` elements from `start`; a view.
+
+    Args:
+        x: any tensor
+        dim: dimension
+        start: first position; negative ones count from the end
+        length: number of positions
+    """
     axis, start = _check_narrow(x.shape, dim, start, length)
     index: list[Any] = [slice(None)] * x.ndim
     index[axis] = slice(start, start + length)
@@ -85,7 +92,13 @@ def _(g, x: Spec, dim, before):
 
 @composite(sample=lambda s: [((s.normal(3, 4), dim, i), {}) for dim, i in ((0, 1), (1, -1), (-1, 0))])
 def select(x: Any, dim: int, index: int) -> Any:
-    """Slice at `index` of dimension `dim`, which is removed; a view."""
+    """Slice at `index` of dimension `dim`, which is removed; a view.
+
+    Args:
+        x: any tensor
+        dim: dimension to remove
+        index: position along `dim`; negative ones count from the end, so that −1 is the last
+    """
     axis = wrap_dim("select", dim, x.ndim)
     if x.ndim == 0:
         raise ShapeError("select: a 0-d tensor cannot be indexed")

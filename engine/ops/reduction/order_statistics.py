@@ -35,14 +35,14 @@ def _spreads(s: Any) -> Any:
 
 
 @composite(sample=_spreads)
-def var(x: Any, dim: Any = None, unbiased: bool | None = None, keepdim: bool = False, *,
+def var(x: Any, dim: Dims = None, unbiased: bool | None = None, keepdim: bool = False, *,
         correction: float | None = None) -> Any:  # fmt: skip
     """Variance over `dim`, divided by n − correction; the correction is 1, or 0 where `unbiased` is False."""
     return _variance("var", x, dim, unbiased, keepdim, correction)[0]
 
 
 @composite(sample=_spreads)
-def std(x: Any, dim: Any = None, unbiased: bool | None = None, keepdim: bool = False, *,
+def std(x: Any, dim: Dims = None, unbiased: bool | None = None, keepdim: bool = False, *,
         correction: float | None = None) -> Any:  # fmt: skip
     """Standard deviation over `dim`; see `var`."""
     return std_op(_variance("std", x, dim, unbiased, keepdim, correction)[0])

@@ -228,7 +228,15 @@ def logcumsumexp(x: Any, dim: int) -> Any:
     ((s.normal(3),), {"n": 0}),
 ])  # fmt: skip
 def diff(x: Any, n: int = 1, dim: int = -1, prepend: Any = None, append: Any = None) -> Any:
-    """n-th difference of adjacent elements along `dim`."""
+    """n-th difference of adjacent elements along `dim`.
+
+    Args:
+        x: any tensor
+        n: number of times that differences are taken; each shortens `dim` by 1
+        dim: dimension
+        prepend: tensor before x along `dim`
+        append: tensor after x along `dim`
+    """
     if x.ndim == 0:
         raise ShapeError("diff: a 0-d tensor has no adjacent elements")
     if n < 0:

@@ -102,7 +102,15 @@ def _(g, out1, x: Spec, dim):
 
 @composite(result="Any", sample=_tops)
 def topk(x: Any, k: int, dim: int = -1, largest: bool = True, sorted: bool = True) -> Any:
-    """The k largest (or smallest) elements along `dim`, sorted, and their indices."""
+    """The k largest (or smallest) elements along `dim`, sorted, and their indices.
+
+    Args:
+        x: any tensor
+        k: number of elements
+        dim: dimension
+        largest: the largest elements; False: the smallest ones
+        sorted: ignored; the elements are always sorted
+    """
     axis = wrap_dim("topk", dim, x.ndim)
     size = x.shape[axis] if x.ndim else 1
     if k < 0 or (not isinstance(size, Dim) and k > size):

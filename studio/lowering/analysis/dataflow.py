@@ -159,7 +159,7 @@ def _is_complete(node_type: NodeType, arguments: NodeArguments, inputs: Mapping[
     if arguments.problems or arguments.is_incomplete:
         return False
     return node_type.role in CHECKED_WITHOUT_INPUTS or all(
-        port.optional or port.name in inputs for port in node_type.inputs
+        port.optional or port.name in inputs or arguments.values.get(port.name) is not None for port in node_type.inputs
     )
 
 

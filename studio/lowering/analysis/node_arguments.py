@@ -125,7 +125,9 @@ def _value(parameter: Parameter, value: Json) -> Any:
     """Convert a JSON value to the type that the class expects: lists become tuples."""
     if isinstance(value, list):
         return tuple(value)
-    return float(value) if parameter.kind == "float" and isinstance(value, int) else value
+    if parameter.kind != "float" or not isinstance(value, (int, float)):
+        return value
+    return int(value) if parameter.keeps_integers and float(value).is_integer() else float(value)
 
 
 def _missing(parameter: Parameter) -> ArgumentProblem:

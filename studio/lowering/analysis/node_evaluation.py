@@ -19,10 +19,13 @@ from engine.data.splits import Splits, check_sizes
 from engine.errors import EngineError
 from engine.nn.functional.reduction import exact_shapes
 from engine.shape import Dim, Spec
+from studio.lowering.analysis.call_evaluation import evaluate_call
 from studio.lowering.analysis.check_budget import TOTAL_SECONDS, Budget, OverBudgetError
 from studio.lowering.analysis.data_nodes import apply_data_node, split_transform_arguments
 from studio.lowering.analysis.input_scale import InputScale, measure_input_scale
 from studio.lowering.analysis.optimizer_trial import try_steps
+from studio.lowering.codegen import syntax_trees
+from studio.lowering.codegen.operation_calls import operation_call
 from studio.lowering.error_translation import translate_error
 from studio.lowering.schedules.schedule_context import ScheduleContext
 from studio.nodes.schedule_nodes import LENGTHS, SCHEDULING, is_per_step
@@ -276,7 +279,7 @@ def _prepare(node_type: NodeType, arguments: Mapping[str, Any], files: list[Path
                 module = target(**arguments)
             return lambda inputs: _call(node_type, module, inputs, _parameter_count(module))
         case Role.OPERATION:
-            return lambda inputs: _call(node_type, operation(node_type, arguments), inputs, 0)
+            return lambda inputs: _call(node_type, _operation(node_type, arguments, inputs), inputs, 0)
         case Role.METRIC:
             metric = target(**arguments)
             return lambda inputs: _call(node_type, metric.update, inputs, 0)
@@ -303,16 +306,15 @@ def schedule_arguments(arguments: Mapping[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in arguments.items() if name not in node_parameters}
 
 
-def operation(node_type: NodeType, arguments: Mapping[str, Any]) -> Callable[..., Any]:
-    """The op with static arguments bound. An op that takes a list gets all inputs as one list."""
-    target: Any = node_type.target
-    if takes_list(node_type):
-        return lambda *tensors: target(list(tensors), **arguments)
-    return lambda *tensors: target(*tensors, **arguments)
+def _operation(node_type: NodeType, arguments: Mapping[str, Any], inputs: Mapping[str, Any]) -> Callable[..., Any]:
+    """The call that the program makes, as a function of the connected inputs by name."""
+    names = [port.name for port in node_type.inputs if port.name in inputs]
+    tree = operation_call(node_type, arguments, {name: syntax_trees.name(name) for name in names})
 
+    def call(**tensors: Any) -> Any:
+        return evaluate_call(tree, tensors)
 
-def takes_list(node_type: NodeType) -> bool:
-    return any(port.optional for port in node_type.inputs)
+    return call
 
 
 def _transform_samples(node_type: NodeType, transform: Any, inputs: Mapping[str, Any], on: str) -> NodeOutcome:
@@ -344,7 +346,7 @@ def _batch_samples(node_type: NodeType, inputs: Mapping[str, Any]) -> NodeOutcom
 def _call(node_type: NodeType, function: Any, inputs: Mapping[str, Any], parameters: int) -> NodeOutcome:
     names = [port.name for port in node_type.inputs]
     tensors = {name: _meta_tensor(inputs[name]) for name in names if name in inputs}
-    first = list(tensors) if node_type.role is Role.OPERATION else _positional_inputs(names, tensors)
+    first = [] if node_type.role is Role.OPERATION else _positional_inputs(names, tensors)
     positional = [tensors.pop(name) for name in first]
     with Budget() as trace, engine.no_grad(), exact_shapes():
         result = function(*positional, **tensors)
@@ -362,7 +364,7 @@ def _positional_inputs(names: list[str], connected: Mapping[str, Any]) -> list[s
 
 
 def _meta_tensor(spec: Spec) -> Any:
-    return engine.empty(*spec.shape, dtype=spec.dtype, device="meta")
+    return engine.empty(tuple(spec.shape), dtype=spec.dtype, device="meta")
 
 
 def _parameter_count(module: Any) -> int:

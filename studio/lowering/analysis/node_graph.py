@@ -10,7 +10,7 @@ from functools import cached_property
 from studio.document import blocks
 from studio.document.block_expansion import Expansion
 from studio.document.graph_walk import walk
-from studio.document.model import Document, Endpoint, Wire
+from studio.document.model import Document, Endpoint, Node, Wire
 from studio.lowering.analysis.block_types import BlockTypes, known_type
 from studio.nodes.catalogue import Catalogue, placeholder
 from studio.nodes.types import NodeType, Port, PortType, Role
@@ -54,8 +54,17 @@ class NodeGraph:
         if len(nodes) != len(other_nodes):
             return False
         return all(
-            name == old_name and (node is old or (node.type == old.type and node.muted == old.muted))
+            name == old_name and (node is old or self._is_similar(name, old, node))
             for (old_name, old), (name, node) in zip(nodes.items(), other_nodes.items(), strict=True)
+        )
+
+    def _is_similar(self, name: str, old: Node, node: Node) -> bool:
+        """Whether two versions of a node have the same ports."""
+        structural = self.types[name].structural
+        return (
+            node.type == old.type
+            and node.muted == old.muted
+            and all(node.params.get(param) == old.params.get(param) for param in structural)
         )
 
     def with_role(self, role: Role) -> list[str]:

@@ -33,6 +33,7 @@ from studio.lowering.checks.upstream_causes import (
 )
 from studio.lowering.problems import quick_fixes
 from studio.lowering.problems.problem import Fix, Problem
+from studio.nodes.operation_nodes import is_elementwise
 from studio.nodes.types import Role
 
 
@@ -203,7 +204,8 @@ def _learn_numbers(flow: Dataflow, name: str) -> tuple[str, Fix | None]:
 def _conflicting_branches(flow: Dataflow, name: str, facts: NodeFacts) -> Problem | None:
     """Branches to combine have different sizes."""
     specs = {port: spec for port in facts.inputs if (spec := facts.spec(port)) is not None}
-    if facts.type.role is not Role.OPERATION or len(specs) < 2:
+    is_joining = facts.type.key == "ops.cat"
+    if facts.type.role is not Role.OPERATION or len(specs) < 2 or not (is_joining or is_elementwise(facts.type)):
         return None
     for (first_port, a), (second_port, b) in zip(list(specs.items()), list(specs.items())[1:], strict=False):
         axis = _first_conflict(facts, a, b)
@@ -318,8 +320,6 @@ def _size_noun(parameter: str) -> str:
 
 def _first_conflict(facts: NodeFacts, a: Spec, b: Spec) -> int | None:
     """The last dimension, as a negative index, in which two branches differ."""
-    if facts.type.key == "ops.matmul":
-        return None
     cat_dim = facts.arguments.values.get("dim") if facts.type.key == "ops.cat" else None
     for axis in range(-1, -min(a.ndim, b.ndim) - 1, -1):
         first, second = a.shape[axis], b.shape[axis]

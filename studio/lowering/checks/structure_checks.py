@@ -129,7 +129,12 @@ def _missing_wires(graph: NodeGraph, name: str) -> Iterator[Problem]:
     node_type, sources = graph.types[name], graph.sources(name)
     if len(sources) == len(node_type.inputs):
         return
-    missing = [port for port in node_type.inputs if not port.optional and port.name not in sources]
+    params = graph.document.nodes[name].params
+    missing = [
+        port
+        for port in node_type.inputs
+        if not port.optional and port.name not in sources and params.get(port.name) is None
+    ]
     if len(missing) == len(node_type.inputs) and not _has_readers(graph, name) and not graph.input_sources[name]:
         yield _unconnected_node(graph, name)
         return
@@ -147,7 +152,8 @@ def _missing_wires(graph: NodeGraph, name: str) -> Iterator[Problem]:
         note = f" ({port.help})" if port.help else ""
         candidate = _likely_source(graph, end)
         fix = None if candidate is None else quick_fixes.wire_up(candidate, end)
-        message = f"{end} is not connected{note}. Connect {candidate or 'an output'} to it."
+        or_set = "" if node_type.param(port.name) is None else f", or set {port.name} to a number"
+        message = f"{end} is not connected{note}. Connect {candidate or 'an output'} to it{or_set}."
         yield Problem("error", "missing-wire", message, node=name, port=port.name, fix=fix)
 
 

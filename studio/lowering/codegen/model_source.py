@@ -10,9 +10,9 @@ from typing import Any
 from engine import nn
 from studio.document import blocks
 from studio.document.model import Endpoint
-from studio.lowering.analysis.node_evaluation import takes_list
 from studio.lowering.codegen import syntax_trees
 from studio.lowering.codegen.frozen_layers import FrozenLayers
+from studio.lowering.codegen.operation_calls import operation_call
 from studio.lowering.codegen.safe_identifiers import Locals
 from studio.lowering.codegen.source_writer import MODEL_ROLES, BlockClass, SourceWriter
 from studio.nodes.types import Role
@@ -162,12 +162,16 @@ class _ModuleSource:
                 positional.append(value)
         return syntax_trees.call(syntax_trees.attribute("self", name), positional, keywords)
 
-    def _operation(self, name: str) -> ast.Call:
+    def _operation(self, name: str) -> ast.expr:
         """`engine.add(a, b)`, or `engine.cat([a, b], dim=1)`."""
-        writer = self._writer
-        tensors: list[ast.expr] = [syntax_trees.name(self._names[end]) for end in self._read(name)]
-        positional = [ast.List(tensors, ast.Load())] if takes_list(writer.graph.types[name]) else tensors
-        return syntax_trees.call(writer.target(name), positional, writer.settings(name, self._stored_attribute))
+        writer, node_type = self._writer, self._writer.facts(name).type
+        sources = self._sources(name)
+        tensors: dict[str, ast.expr] = {
+            port.name: syntax_trees.name(self._names[sources[port.name]])
+            for port in node_type.inputs
+            if port.name in sources
+        }
+        return operation_call(node_type, writer.settings(name, self._stored_attribute), tensors, writer.module)
 
     def _stored_attribute(self, argument: str) -> ast.expr:
         if argument not in self._stored:

@@ -12,9 +12,18 @@ from collections.abc import Iterable, Sequence
 from typing import Any, NoReturn
 
 from engine.system.syntax import parse_source
-from studio.lowering.codegen.safe_identifiers import MODULES, SUBPACKAGES, UnsafeSyntaxError, identifier, path_of
+from studio.lowering.codegen.safe_identifiers import (
+    ENGINE,
+    METHODS,
+    MODULES,
+    SUBPACKAGES,
+    UnsafeSyntaxError,
+    identifier,
+    path_of,
+)
 from studio.lowering.codegen.task_source import STEP_SETTINGS
 from studio.nodes.catalogue import catalogue
+from studio.nodes.operation_table import DTYPES
 
 NODE_TYPES: tuple[type[ast.AST], ...] = (
     *(ast.Module, ast.Import, ast.ImportFrom, ast.alias, ast.ClassDef, ast.FunctionDef, ast.arguments, ast.arg),
@@ -230,6 +239,8 @@ class _Class:
                 pass
             case ast.Attribute(value=ast.Name(id="self"), attr=name) if name in self._attributes:
                 pass
+            case ast.Attribute(value=ast.Name(id="engine"), attr=name) if name in DTYPES and ENGINE in self._imported:
+                pass
             case _:
                 _reject(value, f"{ast.unparse(value)[:100]!r}, which it does not define")
 
@@ -272,6 +283,8 @@ class _Class:
                 allowed = (module, name) in allowed_functions()
             case (name, "map"):
                 allowed = name in self._locals
+            case (name, method) if name in self._locals:
+                allowed = (METHODS, method) in allowed_functions()
             case ():
                 allowed = _is_base_init(call)
             case _:

@@ -9,10 +9,24 @@ from collections.abc import Iterable
 from studio.document.node_names import not_an_identifier
 from studio.nodes.types import NodeType
 
-MODULES = frozenset({"checkpoint", "engine", "data", "fit", "lr_scheduler", "metrics", "nn", "optim", "transforms"})
+ENGINE = "engine"
+MODULES = frozenset(
+    {
+        *("checkpoint", ENGINE, "data", "fit", "functional", "linalg"),
+        *("lr_scheduler", "metrics", "nn", "optim", "transforms"),
+    }
+)
 """Modules that every program may import."""
 
-SUBPACKAGES = {"transforms": "engine.data", "lr_scheduler": "engine.optim", "checkpoint": "engine.utils"}
+METHODS = "Tensor"
+"""First part of the keys of functions that are methods of tensors."""
+
+SUBPACKAGES = {
+    "transforms": "engine.data",
+    "lr_scheduler": "engine.optim",
+    "functional": "engine.nn",
+    "checkpoint": "engine.utils",
+}
 """Import path of modules that are not direct submodules of the engine."""
 
 RESERVED = MODULES | {"self", "super", "batch"}
@@ -46,7 +60,7 @@ MAX_SHOWN_CHARACTERS = 100
 def path_of(node_type: NodeType) -> tuple[str, str]:
     """Module and function or class of a node type in generated code: ("nn", "Linear")."""
     prefix, _, title = node_type.key.partition(".")
-    return ("engine" if prefix == "ops" else prefix, title)
+    return (ENGINE if prefix == "ops" else prefix, title)
 
 
 class Locals:

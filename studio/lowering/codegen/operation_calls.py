@@ -1,0 +1,83 @@
+"""The call of an operation as a syntax tree: `engine.gather(x, 1, index)`. What is checked is what is generated."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from studio.lowering.codegen import syntax_trees
+from studio.lowering.codegen.safe_identifiers import ENGINE, METHODS, path_of
+from studio.nodes.operation_nodes import takes_list
+from studio.nodes.types import NodeType
+
+DTYPE = "dtype"
+"""Arguments of this name are the name of a dtype."""
+
+
+def operation_call(
+    node_type: NodeType,
+    arguments: Mapping[str, Any],
+    tensors: Mapping[str, ast.expr],
+    module: Callable[[str], str] = str,
+) -> ast.expr:
+    """The call with some arguments.
+
+    Args:
+        arguments: values or syntax trees by argument
+        tensors: variables by connected input
+        module: returns the name of a module, after it has been recorded as imported
+    """
+    owner, title = path_of(node_type)
+    positional, keywords = _arguments(node_type, arguments, tensors, module)
+    if owner == METHODS:
+        return syntax_trees.call(syntax_trees.member(positional[0], title), positional[1:], keywords)
+    return syntax_trees.call(syntax_trees.attribute(module(owner), title), positional, keywords)
+
+
+def _arguments(
+    node_type: NodeType, arguments: Mapping[str, Any], tensors: Mapping[str, ast.expr], module: Callable[[str], str]
+) -> tuple[list[ast.expr], dict[str, ast.expr]]:
+    """Positional arguments up to the first omitted one or the first with a default; the others are keywords."""
+    target = node_type.target
+    assert target is not None
+    if takes_list(target):
+        listed: list[ast.expr] = [ast.List(list(tensors.values()), ast.Load())]
+        return listed, {name: _tree(value) for name, value in arguments.items()}
+    positional: list[ast.expr] = []
+    keywords: dict[str, ast.expr] = {}
+    is_gap = False
+    for name, argument in _signature(node_type, target):
+        is_input = node_type.input(name) is not None
+        value = tensors.get(name, arguments.get(name) if is_input else None)
+        if value is None and (is_input or name not in arguments):
+            is_gap = True
+            continue
+        tree = _tree(arguments[name] if value is None else value)
+        if name == DTYPE and isinstance(tree, ast.Constant):
+            tree = syntax_trees.attribute(module(ENGINE), str(tree.value))
+        is_keyword = argument.kind is argument.KEYWORD_ONLY or not (is_input or argument.default is argument.empty)
+        if is_gap or is_keyword:
+            keywords[name] = tree
+            is_gap = True
+        else:
+            positional.append(tree)
+    return positional, keywords
+
+
+def _signature(node_type: NodeType, target: Callable[..., Any]) -> list[tuple[str, inspect.Parameter]]:
+    """The arguments in order; of a function that takes any, the inputs and the parameters of the node."""
+    found = inspect.signature(target).parameters
+    if all(argument.kind is not argument.VAR_POSITIONAL for argument in found.values()):
+        return list(found.items())
+    kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
+    names = [port.name for port in node_type.inputs] + [each.name for each in node_type.params]
+    return [(name, inspect.Parameter(name, kind)) for name in names]
+
+
+def _tree(value: Any) -> ast.expr:
+    return value if isinstance(value, ast.expr) else syntax_trees.literal(value)
+
+
+__all__ = ["operation_call"]
