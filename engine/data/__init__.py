@@ -5,6 +5,7 @@ from __future__ import annotations
 from engine.data import transforms as transforms
 from engine.data.batches import Batches as Batches
 from engine.data.batches import Loaders as Loaders
+from engine.data.chaotic_series import MackeyGlass as MackeyGlass
 from engine.data.collate import default_collate as default_collate
 from engine.data.collate import default_convert as default_convert
 from engine.data.collate import pad_collate as pad_collate
@@ -38,6 +39,7 @@ from engine.data.samples import JoinedSamples as JoinedSamples
 from engine.data.samples import MappedSamples as MappedSamples
 from engine.data.samples import PickedSamples as PickedSamples
 from engine.data.samples import Samples as Samples
+from engine.data.shakespeare import Shakespeare as Shakespeare
 from engine.data.splits import ArraySplits as ArraySplits
 from engine.data.splits import Splits as Splits
 from engine.data.synthetic import Blobs as Blobs
@@ -53,6 +55,8 @@ from engine.data.text_file import Text as Text
 from engine.data.workers import get_worker_info as get_worker_info
 
 __all__ = [
+    "MackeyGlass",
+    "Shakespeare",
     "CIFAR",
     "CSV",
     "IDX",

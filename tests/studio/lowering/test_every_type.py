@@ -108,6 +108,7 @@ PARAMS: dict[str, dict[str, Any]] = {
     "data.ImageList": {"path": "photos/list.csv", "channels": "grey"},
     "data.NPY": {"path": "arrays.npz"},
     "data.Text": {"path": "text.txt", "length": 8, "validation": 0.0},
+    "data.Shakespeare": {"length": 8},
     "data.WebDataset": {"folder": "shards", "channels": "grey"},
     "data.Parquet": {"path": "table.parquet", "target": "kind"},
 }
@@ -116,7 +117,7 @@ PARAMS: dict[str, dict[str, Any]] = {
 OPEN = {"data.ImageFolder", "data.ImageList", "data.WebDataset"}
 """Sources of images that differ in size."""
 
-NUMBERS = {"data.Regression": 1, "data.Sequences": 1, "data.Text": 8}
+NUMBERS = {"data.Regression": 1, "data.MackeyGlass": 1, "data.Shakespeare": 8, "data.Sequences": 1, "data.Text": 8}
 """Sources with N target numbers."""
 
 FLAT = {"nn.BatchNorm1d", "nn.Dropout1d", "nn.EmbeddingBag", "nn.RNNCell", "nn.LSTMCell", "nn.GRUCell"}
