@@ -49,6 +49,7 @@ from engine.data.synthetic import Regression as Regression
 from engine.data.synthetic import Sequences as Sequences
 from engine.data.synthetic import Spirals as Spirals
 from engine.data.tables.csv_table import CSV as CSV
+from engine.data.tables.json_lines_table import JSONLines as JSONLines
 from engine.data.tables.parquet_table import Parquet as Parquet
 from engine.data.tables.penguins import Penguins as Penguins
 from engine.data.text_file import Text as Text
@@ -82,6 +83,7 @@ __all__ = [
     "Loaders",
     "MappedSamples",
     "Moons",
+    "JSONLines",
     "Parquet",
     "Penguins",
     "PickedSamples",

@@ -6,7 +6,7 @@ import codecs
 import csv
 import math
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing
 from itertools import pairwise
 from pathlib import Path
@@ -124,6 +124,7 @@ def csv_blocks(
     numbers: Sequence[str],
     allow_missing: bool,
     limit: int | None = None,
+    on_bad_line: Callable[[], None] = lambda: None,
 ) -> Iterator[pa.RecordBatch]:
     """Blocks of several thousand rows with string and float64 columns.
 
@@ -133,7 +134,13 @@ def csv_blocks(
     Args:
         allow_missing: convert missing numbers to null
         limit: stop after at least this many rows; all rows if None
+        on_bad_line: called for each skipped line
     """
+
+    def skip(row: Any) -> str:
+        on_bad_line()
+        return "skip"
+
     names = column_names(path, dialect)
     missing = (*MISSING, *dialect.missing) if allow_missing else ()
     convert = arrow_csv.ConvertOptions(
@@ -146,7 +153,7 @@ def csv_blocks(
     parse = arrow_csv.ParseOptions(
         delimiter=dialect.delimiter,
         newlines_in_values=True,
-        invalid_row_handler=None if dialect.bad_lines == "stop" else _skip_row,
+        invalid_row_handler=None if dialect.bad_lines == "stop" else skip,
     )
     names_match_header = dialect.header and names == first_row(path, dialect)
     read = arrow_csv.ReadOptions(
@@ -180,11 +187,6 @@ def csv_blocks(
         raise DataError(f"{path}: is not valid {dialect.encoding.upper()}. Save the table as CSV in UTF-8.") from None
     except pa.ArrowInvalid as error:
         raise fault(str(error)) from None
-
-
-def _skip_row(row: Any) -> str:
-    """The answer to pyarrow for a line with too many or too few columns."""
-    return "skip"
 
 
 def read_columns(path: Path, dialect: Dialect, texts: Sequence[str], numbers: Sequence[str]) -> dict[str, NDArray[Any]]:

@@ -77,6 +77,11 @@ class DateFormat:
         parts = (*CALENDAR, *(TIMES if self.has_time else ())) if self.features != "days" else ()
         return tuple(f"{column} {part}" for part in (*parts, *(("days",) if self.features != "calendar" else ())))
 
+    def matches(self, text: str) -> bool:
+        """Whether a text has this form. It may still be no date, such as 31 February."""
+        pattern = self._pattern or r"\s*[+-]?\d{1,15}(\.\d+)?\s*"
+        return re.fullmatch(pattern, text.strip()) is not None
+
     def numbers(self, column: Any) -> list[NDArray[np.float64]]:
         """One array for each of the `names`; NaN where a text is missing or not a date.
 

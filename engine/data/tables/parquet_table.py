@@ -62,7 +62,7 @@ class Parquet(TableSplits):
         category_encoding: CategoryEncoding = "one-hot",
     ) -> None:
         found = required_path("Parquet", "path", path, "file")
-        schema = _schema(found)
+        schema = parquet_schema(found)
         hint = "Add columns to learn from."
         arguments = ColumnArguments(
             target, task, ignore, columns, categorical, dates, date_features, formatted, indicators, category_encoding
@@ -73,7 +73,7 @@ class Parquet(TableSplits):
         )
 
     def _names_in(self, path: Path) -> list[str]:
-        schema = _schema(path)
+        schema = parquet_schema(path)
         self._check_column_types(path, schema, [name for name in self._roles.numbers if name in schema.names])
         return schema.names
 
@@ -94,7 +94,7 @@ class Parquet(TableSplits):
         return column.cast(pa.string()) if self._roles.is_text(name) else column.cast(pa.float64(), safe=False)
 
     def _raw_blocks(self, names: list[str], limit: int) -> Iterator[pa.RecordBatch]:
-        schema, rows_read = _schema(self._path), 0
+        schema, rows_read = parquet_schema(self._path), 0
         readable = [name for name in names if pa.types.is_integer(schema.field(name).type) or self._roles.is_text(name)]
         with _ParquetErrorContext(self._path), parquet.ParquetFile(self._path) as file:
             for batch in file.iter_batches(columns=readable):
@@ -162,6 +162,7 @@ class _ParquetErrorContext:
             raise DataError(f"{self.path}: cannot be read as Parquet: {text.rstrip('.')}. Check the file.") from None
 
 
-def _schema(path: Path) -> pa.Schema:
+def parquet_schema(path: Path) -> pa.Schema:
+    """The columns and types of a file. Raises DataError if it is not a Parquet file."""
     with _ParquetErrorContext(path), parquet.ParquetFile(path) as file:
         return file.schema_arrow

@@ -179,9 +179,8 @@ def _identifier_reason(name: str, column: ColumnSurvey, count: int, scope: str, 
     if text:
         unique = column.distinct > max(MAX_CHANCE_ROWS, _UNIQUE_TEXTS * count)
         return f"has {column.distinct:,} distinct texts in {scope}" if unique else ""
-    is_unnamed = _UNNAMED.fullmatch(name) is not None
-    has_identifier_name = is_unnamed or any(pattern.search(name) for pattern in _IDENTIFIERS)
-    if not column.is_integer or column.distinct != count or count < (2 if is_unnamed else MAX_CHANCE_ROWS):
+    has_identifier_name = is_identifier_name(name)
+    if not column.is_integer or column.distinct != count or count < (2 if is_unnamed(name) else MAX_CHANCE_ROWS):
         return ""
     if _TIME.search(name) and not has_identifier_name:
         return ""
@@ -189,6 +188,16 @@ def _identifier_reason(name: str, column: ColumnSurvey, count: int, scope: str, 
         return f"counts from {column.low:.0f} to {column.high:.0f} in {scope}"
     is_numbering = column.high - column.low == count - 1
     return f"has a different integer in each of {scope}" if is_numbering or has_identifier_name else ""
+
+
+def is_unnamed(name: str) -> bool:
+    """Whether a column has no name, or one that a program gave it."""
+    return _UNNAMED.fullmatch(name) is not None
+
+
+def is_identifier_name(name: str) -> bool:
+    """Whether a name says that the column identifies rows."""
+    return is_unnamed(name) or any(pattern.search(name) for pattern in _IDENTIFIERS)
 
 
 def _digit_diagnostics(table: TableArguments, name: str, column: ColumnSurvey, scope: str) -> Iterator[Diagnostic]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import io
+import json
 import struct
 import tarfile
 from pathlib import Path
@@ -111,6 +112,7 @@ PARAMS: dict[str, dict[str, Any]] = {
     "data.Shakespeare": {"length": 8},
     "data.WebDataset": {"folder": "shards", "channels": "grey"},
     "data.Parquet": {"path": "table.parquet", "target": "kind"},
+    "data.JSONLines": {"path": "table.jsonl", "target": "kind"},
 }
 """What has no default, for images of 1×8×8."""
 
@@ -364,6 +366,8 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
             archive.addfile(label, io.BytesIO(str(number % 10).encode()))
     table = {"x": generator.random(60), "y": generator.random(60), "kind": np.arange(60) % 10}
     parquet.write_table(pa.table(table), folder / "table.parquet")
+    records = [json.dumps({key: float(values[row]) for key, values in table.items()}) for row in range(60)]
+    (folder / "table.jsonl").write_text("\n".join(records))
     return folder
 
 
