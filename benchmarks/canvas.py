@@ -1,147 +1,262 @@
-"""Frame times of the canvas with 2,000 nodes: zooming, panning, dragging, hovering, opening.
+"""Times of the window with large graphs: open, zoom, pan, drag, edit, undo, paste, duplicate, layout; and memory.
 
-    QT_QPA_PLATFORM=offscreen python benchmarks/canvas.py [NODES]
+    QT_QPA_PLATFORM=offscreen python benchmarks/canvas.py                    2,000 nodes, 2,500 wires
+    QT_QPA_PLATFORM=offscreen python benchmarks/canvas.py --nodes 200        another size
+    QT_QPA_PLATFORM=offscreen python benchmarks/canvas.py --blocks 50        50 blocks of 40 nodes
 
-Prints the median and the worst frame time in milliseconds; 60 frames per second are 16.7.
+Prints the median, the 95th percentile and the worst time in milliseconds; 60 frames per second are 16.7. An edit is a
+key press in the window; "blocked" is the longest time until the window handled the next event, "checked" the time until
+the new shapes are painted. With --cpu, times are CPU time of the window's thread, which other load changes less.
 """
 
 from __future__ import annotations
 
 import argparse
+import os
+import resource
+import sys
+import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
 
-from frames import frames
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+
+from frames import frames, print_times
+from large_graphs import blocks_graph, residual_graph
 from PySide6.QtCore import QPoint, QPointF, Qt
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QApplication, QMainWindow
+from PySide6.QtWidgets import QApplication
 
-from studio.document.model import Document, Endpoint, Json, Node, Wire
-from studio.lowering.check import check
-from studio.lowering.report import Report
-from studio.nodes.catalogue import catalogue
+from studio.document import blocks, edits, project_files
+from studio.document.block_edits import edit_block
+from studio.document.model import Document
+from studio.ui import app
 from studio.ui.canvas.canvas_view import CanvasView
 from studio.ui.canvas.hit_testing import Hit
-from studio.ui.canvas.layout.auto_layout import SPACING
-from studio.ui.layered_layout import Link, arrange
-from studio.ui.project.project_store import ProjectStore
-from studio.ui.project.scope_store import ScopeStore
-from studio.ui.theme import motion, stylesheet, theme
+from studio.ui.project.project import Project
+from studio.ui.settings import Settings
+from studio.ui.window.main_window import MainWindow
 
-COLUMNS, FRAMES = 50, 30
-KINDS = ("nn.Linear", "nn.ReLU", "nn.Dropout")
-
-
-def network(count: int) -> Document:
-    """Rows of layers with residual additions, whose wires cross columns."""
-    nodes: dict[str, Node] = {}
-    wires: list[Wire] = []
-    for index in range(count):
-        column, row = index % COLUMNS, index // COLUMNS
-        kind = "ops.add" if column % 5 == 4 else KINDS[column % len(KINDS)]
-        params: dict[str, Json] = {"out_features": 64} if kind == "nn.Linear" else {}
-        nodes[f"node_{index}"] = Node(kind, params, at=(column * 240.0, row * 104.0))
-        if column == 0:
-            continue
-        port = "x" if kind == "ops.add" else "input"
-        wires.append(Wire(Endpoint(f"node_{index - 1}", "output"), Endpoint(f"node_{index}", port)))
-        if kind == "ops.add":
-            wires.append(Wire(Endpoint(f"node_{index - 4}", "output"), Endpoint(f"node_{index}", "y")))
-    return Document(nodes, tuple(sorted(wires)))
+Clock = Callable[[], float]
+FRAMES, EDITS, BLOCK_SIZE = 40, 10, 40
+CONTROL = Qt.KeyboardModifier.ControlModifier
+SHIFT = Qt.KeyboardModifier.ShiftModifier
 
 
 class Bench:
-    def __init__(self, view: CanvasView) -> None:
-        self.view = view
+    """The window with one open project."""
 
-    def frames(self, title: str, step: Callable[[int], object]) -> None:
-        frames(title, FRAMES, step)
+    def __init__(self, window: MainWindow, project: Project, clock: Clock) -> None:
+        self.window, self.project, self.clock = window, project, clock
+        self.view: CanvasView = window.project_views[project].canvas
+        self.store = project.store
 
-    def repaint(self, title: str) -> None:
-        self.frames(title, lambda _: self.view.viewport().repaint())
+    def frames(self, title: str, count: int, step: Callable[[int], object]) -> None:
+        frames(title, count, step, self.clock)
+
+    def key(self, key: Qt.Key, modifiers: Qt.KeyboardModifier = Qt.KeyboardModifier.NoModifier) -> None:
+        QTest.keyClick(self.view, key, modifiers)
+
+    def edits(self, title: str, action: Callable[[], object], count: int = EDITS) -> None:
+        """Print the times of edits until they are painted and checked."""
+        blocked: list[float] = []
+        painted: list[float] = []
+        checked: list[float] = []
+        for _ in range(count):
+            longest, first, total = self._edit(action)
+            blocked.append(longest)
+            painted.append(first)
+            checked.append(total)
+        print_times(f"{title}: painted", painted)
+        print_times(f"{title}: blocked", blocked)
+        print_times(f"{title}: checked", checked)
+
+    def _edit(self, action: Callable[[], object]) -> tuple[float, float, float]:
+        """Milliseconds that the event loop was blocked, until the first paint, and until the checked paint."""
+        self.settle()
+        document = self.store.document
+        begin, last, start = self.clock(), self.clock(), time.perf_counter()
+        action()
+        longest = first = 0.0
+        while not first or self.store.document is document or not self.store.is_checked:
+            QApplication.processEvents()
+            now = self.clock()
+            longest, last = max(longest, now - last), now
+            if not first and self.store.document is not document:  # painted by the same call
+                first = now - begin
+            if time.perf_counter() - start > 60:
+                raise TimeoutError
+        QApplication.processEvents()
+        now = self.clock()
+        return 1000 * max(longest, now - last), 1000 * first, 1000 * (now - begin)
+
+    def _is_busy(self) -> bool:
+        view = self.view
+        return not self.store.is_checked or view.auto_layout.is_busy or view.canvas_scene.wire_router.is_busy
+
+    def settle(self) -> None:
+        """Wait until the document is checked and wires are routed."""
+        end = time.perf_counter() + 0.05
+        while self._is_busy() or time.perf_counter() < end:
+            QApplication.processEvents()
 
 
-def once(title: str, function: Callable[[], object]) -> None:
-    begin = time.perf_counter()
-    function()
-    print(f"{title:<44} once   {(time.perf_counter() - begin) * 1000:7.1f}")
+def opened(window: MainWindow, path: Path, clock: Clock = time.perf_counter) -> Bench:
+    """Open a project, and print the times until it is painted and checked."""
+    begin = clock()
+    project = window.files.open(path)
+    assert project is not None
+    QApplication.processEvents()
+    project_view = window.project_views[project]
+    project_view.canvas.viewport().repaint()
+    painted = clock() - begin
+    while not project.store.is_checked:
+        QApplication.processEvents()
+    QApplication.processEvents()
+    checked = clock() - begin
+    document = project.store.document
+    print(f"open {len(document.nodes)} nodes, {len(document.wires)} wires: painted {1000 * painted:.0f} ms", end="")
+    print(f", checked {1000 * checked:.0f} ms, {len(project.store.report.errors)} errors, {memory():.0f} MB")
+    return Bench(window, project, clock)
 
 
-def main(count: int) -> None:
-    application = QApplication.instance() or QApplication([])
-    assert isinstance(application, QApplication)
-    motion.set_reduced(True)
-    themes = theme.manager()
-    stylesheet.apply(application, themes.theme)
-    document, window = network(count), QMainWindow()
-
-    def checked(document: Document, base: Path | None) -> Report:
-        return check(document, catalogue(), base)
-
-    store = ProjectStore(document, catalogue(), checked)
-    opened: list[CanvasView] = []
-    once(
-        f"open {len(document.nodes)} nodes, {len(document.wires)} wires",
-        lambda: opened.append(CanvasView(ScopeStore(store), themes)),
-    )
-    view = opened[0]
-    window.setCentralWidget(view)
-    window.resize(1600, 1000)
-    window.show()
-    while not store.is_checked:
-        application.processEvents()
-    measure(view, application)
-    view.close_view()
-    store.close()
+def memory() -> float:
+    """Resident memory in MB."""
+    pages = int(Path("/proc/self/statm").read_text().split()[1]) if sys.platform == "linux" else 0
+    return pages * os.sysconf("SC_PAGE_SIZE") / 2**20 if pages else resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 
 
-def measure(view: CanvasView, application: QApplication) -> None:
-    bench, camera, canvas = Bench(view), view.camera, view.canvas_scene
+def measure_frames(bench: Bench) -> None:
+    view, camera, canvas = bench.view, bench.view.camera, bench.view.canvas_scene
     middle = QPointF(*view.overlays.minimap.graph_box.center)
-    for scale in (0.05, 0.15, 0.3, 0.5, 0.8, 1.0, 2.0):
+    for scale in (0.05, 0.15, 0.3, 0.4, 0.5, 0.8, 1.0, 2.0):
         camera.zoom_to(scale)
         camera.center_on(middle)
-        application.processEvents()
-        bench.repaint(f"repaint all at {scale:.0%}")
-    for scale in (0.15, 0.5, 1.0):
+        QApplication.processEvents()
+        bench.frames(f"repaint all at {scale:.0%}", FRAMES // 2, lambda _: view.viewport().repaint())
+    for scale in (0.05, 0.15, 0.32, 0.35, 0.5, 0.65, 1.0, 2.0):
         camera.zoom_to(scale)
-        bench.frames(f"pan at {scale:.0%}", lambda _: camera.pan(7, 3))
+        camera.center_on(middle)
+        QApplication.processEvents()
+        bench.frames(f"pan at {scale:.0%}", FRAMES, lambda _: camera.pan(17, 9))
     camera.zoom_to(1.0)
-    bench.frames(
-        "zoom through all levels of detail", lambda i: camera.zoom_by(3 if i % 8 < 4 else -3, QPointF(800, 500))
-    )
+    bench.frames("zoom through all levels of detail", 2 * FRAMES, lambda i: camera.zoom_by(*zoom_step(i)))
     camera.zoom_to(1.0)
     camera.center_on(middle)
-    application.processEvents()
-    drag(bench, view)
+    QApplication.processEvents()
     wires = list(canvas.wires)
-    bench.frames("hover wires, paths highlighted", lambda i: canvas.set_hovered(Hit(wire=wires[i * 37 % len(wires)])))
+
+    def hover(index: int) -> None:
+        canvas.set_hovered(Hit(wire=wires[index * 37 % len(wires)]))
+
+    bench.frames("hover wires, paths highlighted", FRAMES, hover)
     camera.fit(camera.visible.adjusted(-9000, -4000, 9000, 4000))
-    bench.frames("hover, zoomed out", lambda i: canvas.set_hovered(Hit(wire=wires[i * 37 % len(wires)])))
-    once("select all", view.canvas_actions.select_all)
-    once("move all", lambda: view.canvas_actions.nudge("right"))
-    once("undo", view.store.undo)
-    boxes = canvas.boxes()
-    links = [Link(wire.source.node, wire.target.node, 36, 36) for wire in wires]
-    sizes = {name: (box.width, box.height) for name, box in boxes.items()}
-    once("compute a layout of all (in a thread)", lambda: arrange(sizes, links, SPACING))
+    bench.frames("hover, zoomed out", FRAMES, hover)
+    canvas.set_hovered(Hit())
 
 
-def drag(bench: Bench, view: CanvasView) -> None:
-    """Drag one node with real mouse events."""
-    node = min(
-        view.canvas_scene.nodes.values(),
-        key=lambda item: (QPointF(*item.box.center) - view.camera.visible.center()).manhattanLength(),
-    )
-    start = view.camera.to_view(QPointF(node.x() + 40, node.y() + 12)).toPoint()
-    viewport = view.viewport()
+def zoom_step(index: int) -> tuple[float, QPointF]:
+    return (0.7 if index % 24 < 12 else -0.7), QPointF(500, 300)
+
+
+def measure_drags(bench: Bench) -> None:
+    camera, canvas = bench.view.camera, bench.view.canvas_scene
+    middle = QPointF(*bench.view.overlays.minimap.graph_box.center)
+    for scale in (1.0, 0.4, 0.2):
+        camera.zoom_to(scale)
+        camera.center_on(middle)
+        QApplication.processEvents()
+        near = sorted(canvas.nodes.values(), key=lambda item: (QPointF(*item.box.center) - middle).manhattanLength())
+        for count in (1, 200):
+            bench.store.select([item.name for item in near[:count]])
+            QApplication.processEvents()
+            drag(bench, f"drag {len(bench.store.selection)} nodes at {scale:.0%}", near[0].box.center)
+    bench.store.select(())
+
+
+def drag(bench: Bench, title: str, at: tuple[float, float]) -> None:
+    """Drag the selection with real mouse events."""
+    start, viewport = bench.view.camera.to_view(QPointF(*at)).toPoint(), bench.view.viewport()
     QTest.mousePress(viewport, Qt.MouseButton.LeftButton, Qt.KeyboardModifier.NoModifier, start)
-    bench.frames("drag one node", lambda i: QTest.mouseMove(viewport, start + QPoint(5 * i, 4 * i)))
-    view.cancel()
+    bench.frames(title, FRAMES, lambda i: QTest.mouseMove(viewport, start + QPoint(3 * i + 6, 2 * i + 6)))
+    bench.view.cancel()
+    QTest.mouseRelease(viewport, Qt.MouseButton.LeftButton, Qt.KeyboardModifier.NoModifier, start)
+
+
+def measure_edits(bench: Bench) -> None:
+    store, view = bench.store, bench.view
+    linears = [name for name, node in store.document.nodes.items() if node.type == "nn.Linear"]
+    if len(linears) > 2:
+        for place, name in (("in the middle", linears[len(linears) // 2]), ("at the start", linears[0])):
+            view.reveal(name)
+            bench.edits(f"mute a layer {place} (M)", lambda: bench.key(Qt.Key.Key_M))
+            widths = iter(range(65, 999))
+            bench.edits(
+                f"parameter {place}",
+                lambda name=name, widths=widths: store.edit(
+                    "Edit", lambda document: edits.set_param(document, name, "out_features", next(widths))
+                ),
+            )
+            bench.edits("undo it (Ctrl+Z)", lambda: bench.key(Qt.Key.Key_Z, CONTROL))
+    if store.document.blocks:
+        measure_block_edits(bench)
+    names = list(store.document.nodes)
+    for count in (200, len(names)):
+        if count > len(names):
+            continue
+        store.select(names[4 : 4 + count])
+        bench.edits(f"move {count} nodes (Shift+Right)", lambda: bench.key(Qt.Key.Key_Right, SHIFT), 5)
+        bench.edits(f"duplicate {len(store.selection)} nodes (Ctrl+D)", lambda: bench.key(Qt.Key.Key_D, CONTROL), 1)
+        bench.edits("undo it (Ctrl+Z)", lambda: bench.key(Qt.Key.Key_Z, CONTROL), 1)
+        store.select(names[4 : 4 + count])
+        bench.key(Qt.Key.Key_C, CONTROL)
+        bench.edits(f"paste {count} nodes (Ctrl+V)", lambda: bench.key(Qt.Key.Key_V, CONTROL), 1)
+        bench.edits("undo it (Ctrl+Z)", lambda: bench.key(Qt.Key.Key_Z, CONTROL), 1)
+    store.select(())
+    bench.edits(f"lay out {len(names)} nodes (L)", lambda: bench.key(Qt.Key.Key_L), 1)
+    bench.edits("undo it (Ctrl+Z)", lambda: bench.key(Qt.Key.Key_Z, CONTROL), 1)
+
+
+def measure_block_edits(bench: Bench) -> None:
+    """Edit a node inside a definition."""
+    name, widths = list(bench.store.document.blocks)[len(bench.store.document.blocks) // 2], iter(range(65, 999))
+    bench.view.reveal(next(n for n, node in bench.store.document.nodes.items() if blocks.name_of(node) == name))
+
+    def widen(document: Document) -> Document:
+        return edits.set_param(document, "linear_1", "out_features", next(widths))
+
+    bench.edits("parameter in a block", lambda: bench.store.edit("Edit", lambda d: edit_block(d, name, widen)))
+    bench.edits("undo it (Ctrl+Z)", lambda: bench.key(Qt.Key.Key_Z, CONTROL))
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--nodes", type=int, default=2000, help="number of nodes (default: 2000)")
+    parser.add_argument("--blocks", type=int, default=0, help=f"number of blocks of {BLOCK_SIZE} nodes instead")
+    parser.add_argument("--cpu", action="store_true", help="CPU time of the window's thread instead of elapsed time")
+    parser.add_argument("--only", choices=("frames", "drags", "edits"), help="one part of the measurements")
+    options = parser.parse_args()
+    document = blocks_graph(options.blocks, BLOCK_SIZE) if options.blocks else residual_graph(options.nodes)
+    app.make_application(sys.argv[:1])
+    with tempfile.TemporaryDirectory() as folder_name:
+        folder = Path(folder_name)
+        settings = Settings(folder / "settings.ini")
+        settings.reduce_motion = True
+        window = app.make_window(settings, folder / "state")
+        window.resize(1600, 1000)
+        window.show()
+        QApplication.processEvents()
+        project_files.save(document, folder / "large.gradwire")
+        bench = opened(window, folder / "large.gradwire", time.thread_time if options.cpu else time.perf_counter)
+        for part, measure in (("frames", measure_frames), ("drags", measure_drags), ("edits", measure_edits)):
+            if options.only in (None, part):
+                measure(bench)
+        print(f"memory at the end: {memory():.0f} MB")
+        bench.store.mark_saved(bench.store.document, folder / "large.gradwire")
+        window.open_projects.close(bench.project)
+        window.close()
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("nodes", type=int, nargs="?", default=2000, help="number of nodes (default: 2000)")
-    main(parser.parse_args().nodes)
+    main()

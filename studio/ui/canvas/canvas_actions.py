@@ -125,7 +125,7 @@ class CanvasActions:
         """The position, or the first one below it where a node of this size overlaps no other node."""
         x, y = snap(x), snap(y)
         for _ in range(64):
-            covering = self._scene.near(QRectF(x, y, size.width, size.height))[0]
+            covering = self._scene.nodes_in(Box(x, y, x + size.width, y + size.height))
             lowest = max(
                 (node.box.bottom for node in covering if node.box.right > x and node.box.bottom > y), default=None
             )

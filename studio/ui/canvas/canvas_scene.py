@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
 
-from PySide6.QtCore import QObject, QPointF, QRectF, Qt, Signal
+from PySide6.QtCore import QObject, QPointF, Signal
 from PySide6.QtWidgets import QGraphicsScene
 
 from studio.document import blocks
@@ -15,7 +15,7 @@ from studio.lowering.report import Report
 from studio.nodes.types import NodeType, PortType
 from studio.ui.canvas.canvas_style import CanvasStyle
 from studio.ui.canvas.frames.frame_items import FrameItems
-from studio.ui.canvas.geometry import Box, bounds
+from studio.ui.canvas.geometry import Box, Point, bounds
 from studio.ui.canvas.hit_testing import NO_HIT, Hit, pick
 from studio.ui.canvas.layers.gesture_overlay import GestureOverlay
 from studio.ui.canvas.layers.overview_layer import OverviewLayer
@@ -37,6 +37,9 @@ from studio.ui.theme.theme import Theme
 
 _HIT_RADIUS = 24.0
 """Radius in screen pixels around a point in which items are candidates for a hit."""
+
+_MAX_LIVE = 24
+"""While more nodes are dragged, wires are not routed around nodes."""
 
 
 class CanvasScene(QGraphicsScene):
@@ -62,7 +65,10 @@ class CanvasScene(QGraphicsScene):
         self._highlighted_wires: frozenset[Wire] = frozenset()
         self._pending: PendingWire | None = None
         self._previewed: set[str] = set()
-        self._wire_router = WireRouter(self.nodes, self.wires, self._near_box)
+        self._unplaced: set[NodeItem] = set()
+        """Nodes that a preview of many nodes moved without rerouting wires."""
+        self.wire_router = WireRouter(self)
+        self.wire_router.rerouted.connect(self._on_rerouted)
         self._widened: dict[str, float] = {}
         """Previous widths of nodes that became wider."""
         self.frames = FrameItems(self, self.paint_context)
@@ -86,6 +92,7 @@ class CanvasScene(QGraphicsScene):
         if not change:
             return
         self.set_hovered(NO_HIT)
+        self._previewed -= change.changed.keys()  # they move to their new positions below
         self.end_preview()
         self._document = new
         self.paint_context.revision += 1
@@ -95,8 +102,10 @@ class CanvasScene(QGraphicsScene):
             self._remove_node(name)
         for before, after in change.renamed.items():
             self._rename_node(before, after)
+        touched: set[WireItem] = set()
         for name, node in (*change.added.items(), *change.changed.items()):
-            self._add_or_update_node(name, node)
+            touched |= self._add_or_update_node(name, node)
+        self._reroute(touched)
         for wire in change.wires_added:
             self._add_wire(wire)
         if change.wires_removed or change.wires_added:
@@ -113,15 +122,15 @@ class CanvasScene(QGraphicsScene):
             self._refresh_nodes(name for name, node in new.nodes.items() if blocks.name_of(node) is not None)
         if change.frames is not None:
             self.frames.apply(change.frames)
-        self._wire_router.reroute()
+        self.wire_router.reroute()
         self.overview_layer.refresh()
         self.moved.emit()
 
     def _apply_report(self, report: Report) -> None:
         self._refresh_nodes(self._content.set_report(report, self.nodes))
         for wire, item in self.wires.items():
-            item.set_content(self._port_type(wire), *self._content.label_and_error(wire))
-        self._wire_router.reroute()
+            item.set_label(*self._content.label_and_error(wire))
+        self.wire_router.reroute(paused=self.has_preview)
         self.overview_layer.refresh()
 
     def _apply_selection(self, names: frozenset[str]) -> None:
@@ -136,9 +145,10 @@ class CanvasScene(QGraphicsScene):
         self.paint_context.style = CanvasStyle(theme)
         for item in self.nodes.values():
             item.restyle()
+            self.wire_router.place_node(item)
         self.frames.refresh()
         self._reroute(self.wires.values())
-        self._wire_router.reroute()
+        self.wire_router.reroute()
         self.overview_layer.refresh()
         self.update()
 
@@ -150,7 +160,7 @@ class CanvasScene(QGraphicsScene):
             return
         for item in (*self.nodes.values(), *self.wires.values()):
             item.set_painting_disabled(is_overview)
-        self.overview_layer.show_layer(is_overview)
+        self.overview_layer.setVisible(is_overview)
 
     def set_live(self, values: Mapping[str, str], progress: Mapping[str, float] | None = None) -> None:
         """Show live values of a running training by node. An empty mapping removes them."""
@@ -222,9 +232,9 @@ class CanvasScene(QGraphicsScene):
     def end_preview(self) -> None:
         """Move nodes and frames back to their positions in the document."""
         self.frames.end_preview()
-        nodes = self._document.nodes
-        self._set_positions({name: nodes[name].at for name in self._previewed if name in nodes})
-        self._previewed.clear()
+        nodes, names = self._document.nodes, self._previewed
+        self._previewed = set()
+        self._set_positions({name: nodes[name].at for name in names if name in nodes})
 
     def take_widened_nodes(self) -> dict[str, float]:
         """Previous widths of nodes that became wider since the last call."""
@@ -243,19 +253,34 @@ class CanvasScene(QGraphicsScene):
         return box
 
     def _set_positions(self, positions: Mapping[str, tuple[float, float]]) -> None:
-        touched: set[WireItem] = set()
+        moved, self._unplaced = self._unplaced, set()
+        if not positions and not moved:
+            return
         for name, at in positions.items():
             if (item := self.nodes.get(name)) is not None and item.at != at:
-                self._wire_router.invalidate_area(item.box)
-                item.setPos(*at)
-                self._wire_router.invalidate_area(item.box)
-                touched |= self._wires_at[name]
-        if touched or positions:
+                item.move_to(at)
+                moved.add(item)
+        touched = {wire for item in moved for wire in self._wires_at[item.name]}
+        if self.has_preview and len(moved) > _MAX_LIVE:
+            self._unplaced = moved
+            self._follow(touched)
+        else:
+            for item in moved:
+                self.wire_router.place_node(item)
             self._reroute(touched)
-            self._wire_router.reroute()
-            self.paint_context.revision += 1
+            self.wire_router.reroute(paused=self.has_preview)
+        self.paint_context.is_moving = self.has_preview
+        self.paint_context.revision += 1
+        if self.has_preview:
+            self.overview_layer.refresh_moving(moved, touched)
+        else:
             self.overview_layer.refresh()
-            self.moved.emit()
+        self.moved.emit()
+
+    def _on_rerouted(self) -> None:
+        self.paint_context.revision += 1
+        self.overview_layer.refresh()
+        self.moved.emit()
 
     # -- queries
 
@@ -291,44 +316,43 @@ class CanvasScene(QGraphicsScene):
     def hit(self, point: QPointF) -> Hit:
         x, y, scale = point.x(), point.y(), self.paint_context.zoom.scale
         radius = _HIT_RADIUS / min(scale, 1.0)
-        nodes, wires = self.near(QRectF(x - radius, y - radius, 2 * radius, 2 * radius))
-        hit = pick(nodes, wires, x, y, scale, ports=self.paint_context.zoom.detail is not LevelOfDetail.COLOR)
+        area = Box(x - radius, y - radius, x + radius, y + radius)
+        has_ports = self.paint_context.zoom.detail is not LevelOfDetail.COLOR
+        hit = pick(self.nodes_in(area), self.wires_in(area), x, y, scale, ports=has_ports)
         return self.frames.hit(x, y) if hit == NO_HIT else hit
 
-    def near(self, rect: QRectF) -> tuple[list[NodeItem], list[WireItem]]:
-        """Items whose bounds intersect a rectangle, from the scene's spatial index."""
-        found = self.items(rect, Qt.ItemSelectionMode.IntersectsItemBoundingRect)
-        return (
-            [item for item in found if isinstance(item, NodeItem)],
-            [item for item in found if isinstance(item, WireItem)],
-        )
+    def nodes_in(self, area: Box) -> Iterable[NodeItem]:
+        """Nodes that touch an area."""
+        return self.wire_router.node_boxes.near(area)
 
-    def _near_box(self, box: Box) -> tuple[list[NodeItem], list[WireItem]]:
-        return self.near(QRectF(box.left, box.top, box.width, box.height))
+    def wires_in(self, area: Box) -> Iterable[WireItem]:
+        """Wires whose bounds touch an area."""
+        return self.wire_router.wire_boxes.near(area)
 
     def _is_covered(self, box: Box, curve: WireCurve) -> bool:
-        nodes, wires = self._near_box(box)
-        return any(node.box.overlaps(box) for node in nodes) or any(
-            item.curve is not curve and item.curve.passes_through(box) for item in wires
+        router = self.wire_router
+        return any(other.overlaps(box) for other in router.node_boxes.near(box).values()) or any(
+            item.curve is not curve and item.curve.passes_through(box) for item in router.wire_boxes.near(box)
         )
 
     # -- items
 
-    def _add_or_update_node(self, name: str, node: Node) -> None:
+    def _add_or_update_node(self, name: str, node: Node) -> set[WireItem]:
+        """Returns the wires whose ends may have moved."""
         item = self.nodes.get(name)
         if item is None:
             item = NodeItem(self.paint_context, self._content.of_node(name, node, self._document), node.at)
             item.set_painting_disabled(self.paint_context.zoom.detail is LevelOfDetail.COLOR)
             self.nodes[name] = item
             self.addItem(item)
-            self._wire_router.invalidate_area(item.box)
-            return
-        self._wire_router.invalidate_area(item.box)
+            self.wire_router.place_node(item)
+            return set()
         moved = item.at != node.at
-        item.setPos(*node.at)
+        item.move_to(node.at)
         if self._update_content(name, node) or moved:
-            self._wire_router.invalidate_area(item.box)
-            self._reroute(self._wires_at[name])
+            self.wire_router.place_node(item)
+            return self._wires_at[name]
+        return set()
 
     def _rename_node(self, old: str, new: str) -> None:
         self.nodes[new] = self.nodes.pop(old)
@@ -337,50 +361,67 @@ class CanvasScene(QGraphicsScene):
 
     def _remove_node(self, name: str) -> None:
         item = self.nodes.pop(name)
-        self._wire_router.invalidate_area(item.box)
+        self.wire_router.remove_node(item)
         self.removeItem(item)
         self._wires_at.pop(name, None)
 
     def _add_wire(self, wire: Wire) -> None:
-        start = self.nodes[wire.source.node].port("output", wire.source.port)
-        end = self.nodes[wire.target.node].port("input", wire.target.port)
-        item = WireItem(self.paint_context, wire, self._port_type(wire), start, end)
+        item = WireItem(self.paint_context, wire, self._port_type(wire), *self._end_points(wire))
         item.set_painting_disabled(self.paint_context.zoom.detail is LevelOfDetail.COLOR)
         self.wires[wire] = item
-        self._wire_router.invalidate_wire(item)
+        self.wire_router.place_wire(item, (self.nodes[wire.source.node], self.nodes[wire.target.node]))
         self._wires_at[wire.source.node].add(item)
         self._wires_at[wire.target.node].add(item)
         self.addItem(item)
 
     def _remove_wire(self, wire: Wire) -> None:
         item = self.wires.pop(wire)
-        self._wire_router.remove_wire(item)
+        self.wire_router.remove_wire(item)
         self._wires_at[wire.source.node].discard(item)
         self._wires_at[wire.target.node].discard(item)
         self.removeItem(item)
 
     def _reroute(self, items: Iterable[WireItem]) -> None:
         for item in items:
-            self._wire_router.invalidate_wire(item)
-            source, target = item.wire.source, item.wire.target
-            item.route(
-                self.nodes[source.node].port("output", source.port), self.nodes[target.node].port("input", target.port)
-            )
+            item.route(*self._end_points(item.wire))
+            self.wire_router.place_wire(item, (self.nodes[item.wire.source.node], self.nodes[item.wire.target.node]))
+
+    def _follow(self, wires: Iterable[WireItem]) -> None:
+        """Move wires with the nodes of a preview: as they are if both ends move equally, else with a direct curve."""
+        start = {name: node.at for name, node in self._document.nodes.items() if name in self._previewed}
+        offsets = {
+            name: (self.nodes[name].at[0] - x, self.nodes[name].at[1] - y)
+            for name, (x, y) in start.items()
+            if name in self.nodes
+        }
+        for wire in wires:
+            offset = offsets.get(wire.wire.source.node)
+            if offset is not None and offset == offsets.get(wire.wire.target.node):
+                wire.setPos(*offset)
+            else:
+                wire.route(*self._end_points(wire.wire))
+
+    def _end_points(self, wire: Wire) -> tuple[Point, Point]:
+        source, target = wire.source, wire.target
+        return self.nodes[source.node].port("output", source.port), self.nodes[target.node].port("input", target.port)
 
     def _refresh_nodes(self, names: Iterable[str]) -> None:
         nodes = self._document.nodes
         for name in names:
             if self._update_content(name, nodes[name]):
-                self._wire_router.invalidate_area(self.nodes[name].box)
+                self.wire_router.place_node(self.nodes[name])
                 self._reroute(self._wires_at[name])
 
     def _update_content(self, name: str, node: Node) -> bool:
         """Update the content of a node. Returns whether its ports may have moved."""
         item = self.nodes[name]
-        width = item.layout.width
+        width, ports = item.layout.width, (item.content.inputs, item.content.outputs)
         changed = item.set_content(self._content.of_node(name, node, self._document))
         if item.layout.width > width:
             self._widened.setdefault(name, width)
+        if ports != (item.content.inputs, item.content.outputs):
+            for wire in self._wires_at[name]:
+                wire.set_kind(self._port_type(wire.wire))
         return changed
 
     def _update_wired_ports(self, names: Iterable[str]) -> None:

@@ -55,7 +55,7 @@ def pick(
         return hit
     inside = [node for node in nodes if _contains(node, x, y)]
     if inside:
-        return Hit(node=max(inside, key=lambda node: node.zValue()).name)
+        return Hit(node=max(inside, key=lambda node: (node.zValue(), node.number)).name)
     near = [(item.curve.distance((x, y)), item) for item in wires]
     reach = _WIRE_REACH / scale
     best = min(

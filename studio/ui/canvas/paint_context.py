@@ -17,5 +17,7 @@ class PaintContext:
     zoom: Zoom = field(default_factory=Zoom)
     is_covered: Callable[[Box, WireCurve], bool] = lambda *_: False
     """Whether nodes or other wires overlap a box."""
+    is_moving: bool = False
+    """Whether a gesture moves nodes: labels of wires keep their positions meanwhile."""
     revision: int = 0
     """Incremented when the result of `is_covered` may have changed."""

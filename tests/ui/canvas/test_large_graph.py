@@ -137,3 +137,50 @@ def test_select_move_and_delete_all_nodes(view: CanvasView, counts: Counter[str]
     assert view.canvas_scene.wires == {}
     view.store.project.undo()
     assert len(view.canvas_scene.nodes) == COUNT
+
+
+def positions(document: Document) -> dict[str, tuple[float, float]]:
+    return {name: node.at for name, node in document.nodes.items()}
+
+
+def test_wires_of_a_large_graph_are_routed_between_events(view: CanvasView, counts: Counter[str], qtbot: QtBot) -> None:
+    scene = view.canvas_scene
+    qtbot.waitUntil(lambda: not scene.wire_router.is_busy)
+    moved = {name: (x, y + 16) for name, (x, y) in positions(view.store.document).items() if name.endswith("0")}
+    view.store.edit("Move", lambda document: edits.move(document, moved))
+    assert scene.wire_router.is_busy
+    qtbot.waitUntil(lambda: not scene.wire_router.is_busy)
+    curves = {wire: item.curve for wire, item in scene.wires.items()}
+    for wire in scene.wires.values():
+        scene.wire_router.place_wire(wire, (scene.nodes[wire.wire.source.node], scene.nodes[wire.wire.target.node]))
+    scene.wire_router.reroute()
+    scene.wire_router.finish()
+    assert curves == {wire: item.curve for wire, item in scene.wires.items()}
+
+
+def test_dragging_many_nodes_routes_no_wire_until_the_drop(
+    view: CanvasView, counts: Counter[str], qtbot: QtBot
+) -> None:
+    scene, store = view.canvas_scene, view.store
+    qtbot.waitUntil(lambda: not scene.wire_router.is_busy)
+    store.select([f"n{index}" for index in range(100)])
+    user = MouseAndKeyboard(view)
+    view.camera.center_on(QPointF(*scene.nodes["n0"].box.center), animated=False)
+    start = user.node("n0")
+    counts.clear()
+    user.hold(start, start + QPoint(16, 16), start + QPoint(32, 32))
+    assert not scene.wire_router.is_busy
+    assert counts["routes"] == 0  # both ends of each wire move equally
+    assert scene.nodes["n99"].at == (store.document.nodes["n99"].at[0] + 32, store.document.nodes["n99"].at[1] + 32)
+    user.release(start + QPoint(32, 32))
+    qtbot.waitUntil(lambda: not scene.wire_router.is_busy)
+    for wire, item in scene.wires.items():
+        assert item.pos() == QPointF()
+        assert item.curve.start == scene.nodes[wire.source.node].port("output", "output")
+        assert item.curve.end == scene.nodes[wire.target.node].port("input", "input")
+    before = store.document
+    user.hold(start, start + QPoint(16, 16), start + QPoint(48, 48))
+    view.cancel()
+    assert store.document is before
+    for wire, item in scene.wires.items():
+        assert item.curve.start == scene.nodes[wire.source.node].port("output", "output")

@@ -8,6 +8,7 @@ from PySide6.QtGui import QPainter, QPolygonF
 from studio.document import edits
 from studio.document.model import Wire
 from studio.ui.canvas.canvas_context import CanvasContext, PointerState
+from studio.ui.canvas.geometry import Box
 from studio.ui.canvas.gestures.gesture import Gesture
 from studio.ui.canvas.paint_context import PaintContext
 
@@ -26,7 +27,7 @@ class CutWiresGesture(Gesture):
             return
         self._line.append(here)
         segment = QRectF(last, here).normalized().adjusted(-1, -1, 1, 1)
-        for item in self.context.scene.near(segment)[1]:
+        for item in self.context.scene.wires_in(Box(segment.left(), segment.top(), segment.right(), segment.bottom())):
             if item.curve.crosses(last.toTuple(), here.toTuple()):
                 self._cut.add(item.wire)
         line = QPolygonF(self._line)

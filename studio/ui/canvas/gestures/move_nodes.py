@@ -101,7 +101,8 @@ class MoveNodesGesture(Gesture):
             return SnapResult(round(delta.x()), round(delta.y()))
         neighbors: list[Box] = []
         if scene.paint_context.zoom.detail is not LevelOfDetail.COLOR:
-            neighbors = [node.box for node in scene.near(visible)[0] if node.name not in self._boxes]
+            area = Box(visible.left(), visible.top(), visible.right(), visible.bottom())
+            neighbors = [node.box for node in scene.nodes_in(area) if node.name not in self._boxes]
         return snap_to_neighbors(
             self._frame, delta.x(), delta.y(), neighbors, min(_REACH * self.context.pixel_size, 8.0)
         )
@@ -111,8 +112,7 @@ class MoveNodesGesture(Gesture):
         if len(self._boxes) != 1:
             return None
         store, scene = self.context.store, self.context.scene
-        _, wires = scene.near(QRectF(frame.left, frame.top, frame.width, frame.height))
-        below = [item for item in wires if item.curve.distance(frame.center) <= frame.height / 2]
+        below = [item for item in scene.wires_in(frame) if item.curve.distance(frame.center) <= frame.height / 2]
         at = (pointer.scene.x(), pointer.scene.y())
         below.sort(key=lambda item: (item.curve.distance(at), str(item.wire)))
         fits = (

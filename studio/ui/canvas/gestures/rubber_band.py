@@ -8,6 +8,7 @@ from PySide6.QtCore import QRectF, Qt
 from PySide6.QtGui import QPainter
 
 from studio.ui.canvas.canvas_context import CanvasContext, PointerState
+from studio.ui.canvas.geometry import Box
 from studio.ui.canvas.gestures.gesture import Gesture
 from studio.ui.canvas.paint_context import PaintContext
 
@@ -30,8 +31,8 @@ class RubberBandGesture(Gesture):
         self.context.scene.gesture_overlay.show_drawing(rect, partial(_draw, rect))
         touched = frozenset(
             node.name
-            for node in self.context.scene.near(rect)[0]
-            if rect.intersects(QRectF(node.x(), node.y(), node.layout.width, node.layout.height))
+            for node in self.context.scene.nodes_in(Box(rect.left(), rect.top(), rect.right(), rect.bottom()))
+            if rect.intersects(QRectF(*node.at, node.layout.width, node.layout.height))
         )
         self.context.store.select(_combined(self._before, touched, pointer))
         frames = _combined(self._frames_before, self.context.scene.frames.inside(rect), pointer)

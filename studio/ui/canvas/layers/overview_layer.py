@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 
 from PySide6.QtCore import QRectF, Qt
 from PySide6.QtGui import QPainter, QPainterPath, QPen
 from PySide6.QtWidgets import QGraphicsRectItem, QStyleOptionGraphicsItem, QWidget
 
-from studio.document.model import Wire
+from studio.document.model import MAX_COORDINATE, Wire
 from studio.ui.canvas.nodes.node_item import NodeItem
 from studio.ui.canvas.paint_context import PaintContext
 from studio.ui.canvas.wires.wire_item import WireItem
 from studio.ui.canvas.wires.wire_role import WireRole
 
 _Z = -1.0
+_MARGIN = 1e5
+"""How far wires extend beyond the outermost nodes."""
 
 
 class OverviewLayer(QGraphicsRectItem):
@@ -34,18 +36,25 @@ class OverviewLayer(QGraphicsRectItem):
         self._stale = True
         self._patches: dict[str, list[QRectF]] = {}
         self._paths: dict[WireRole, QPainterPath] = {}
+        self._moving_nodes: set[NodeItem] = set()
+        self._moving_wires: set[WireItem] = set()
+        """Nodes and wires that a gesture moves: painted separately, so that the shapes of the others stay valid."""
+        limit = MAX_COORDINATE + _MARGIN
+        self.setRect(QRectF(-limit, -limit, 2 * limit, 2 * limit))
 
     def refresh(self) -> None:
         """Mark the layer for repainting. Does nothing while it is hidden."""
         self._stale = True
-        if self.isVisible():
-            self._update_bounds()
-            self.update()
+        self._moving_nodes, self._moving_wires = set(), set()
+        self.update()
 
-    def show_layer(self, visible: bool) -> None:
-        if visible:
-            self._update_bounds()
-        self.setVisible(visible)
+    def refresh_moving(self, nodes: set[NodeItem], wires: set[WireItem]) -> None:
+        """Mark the layer for repainting after a gesture moved only these nodes and wires."""
+        if not (nodes <= self._moving_nodes and wires <= self._moving_wires):
+            self._moving_nodes |= nodes
+            self._moving_wires |= wires
+            self._stale = True
+        self.update()
 
     def paint(self, painter: QPainter, option: QStyleOptionGraphicsItem, widget: QWidget | None = None) -> None:
         if self._stale:
@@ -55,6 +64,9 @@ class OverviewLayer(QGraphicsRectItem):
         for role, path in self._paths.items():
             painter.setPen(style.wire_far[role])
             painter.drawPath(path)
+        for wire in self._moving_wires:
+            painter.setPen(style.wire_far[wire.role])
+            painter.drawPath(wire.path.translated(wire.pos()))
         for wire in self._wires.values():
             if wire.is_highlighted or wire.is_selected or wire.error:
                 painter.setPen(self._bold(wire.pen()))
@@ -63,6 +75,9 @@ class OverviewLayer(QGraphicsRectItem):
         for category, patches in self._patches.items():
             painter.setBrush(style.category_brush[category])
             painter.drawRects(patches)
+        for node in self._moving_nodes:
+            painter.setBrush(style.category_brush[node.content.category])
+            painter.drawRect(_rect(node))
         self._paint_marks(painter)
 
     def _paint_marks(self, painter: QPainter) -> None:
@@ -86,23 +101,13 @@ class OverviewLayer(QGraphicsRectItem):
 
     def _collect_shapes(self) -> None:
         patches: defaultdict[str, list[QRectF]] = defaultdict(list)
-        for node in self._nodes.values():
+        for node in set(self._nodes.values()) - self._moving_nodes:
             patches[node.content.category].append(_rect(node))
         paths: defaultdict[WireRole, QPainterPath] = defaultdict(QPainterPath)
-        for wire in self._wires.values():
+        for wire in set(self._wires.values()) - self._moving_wires:
             paths[wire.role].addPath(wire.path)
         self._patches, self._paths, self._stale = dict(patches), dict(paths), False
 
-    def _update_bounds(self) -> None:
-        self.setRect(_around(item.sceneBoundingRect() for item in (*self._nodes.values(), *self._wires.values())))
-
 
 def _rect(node: NodeItem) -> QRectF:
-    return QRectF(node.x(), node.y(), node.layout.width, node.layout.height)
-
-
-def _around(rects: Iterable[QRectF]) -> QRectF:
-    area = QRectF()
-    for rect in rects:
-        area = area.united(rect)
-    return area
+    return QRectF(*node.at, node.layout.width, node.layout.height)

@@ -21,6 +21,9 @@ from studio.ui.theme import motion
 
 Positions = dict[str, tuple[float, float]]
 
+_MAX_ANIMATED = 256
+"""With more nodes, a frame of the animation would take too long."""
+
 SPACING = Spacing(column=WIRE_LENGTH, row=32, bend=16, grid=GRID)
 
 
@@ -78,7 +81,7 @@ class AutoLayout(QObject):
         if not self._store.edit(title, lambda document: composite_edits.move_nodes(document, positions)):
             return
         duration = motion.duration(140)
-        if duration and before != positions:
+        if duration and before != positions and len(positions) <= _MAX_ANIMATED:
             self._from, self._to = before, positions
             self._scene.preview(before)
             self._animation.setDuration(duration)

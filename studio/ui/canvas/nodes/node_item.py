@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import count
+
 from PySide6.QtCore import QRectF, Qt
 from PySide6.QtGui import QPainter, QPen
 from PySide6.QtWidgets import QGraphicsItem, QGraphicsRectItem, QStyleOptionGraphicsItem, QWidget
@@ -13,6 +15,7 @@ from studio.ui.canvas.nodes.node_painter import MARGIN, NodeDrawing, NodeState, 
 from studio.ui.canvas.paint_context import PaintContext
 
 NODE_Z, RAISED_Z = 1.0, 2.0
+_numbers = count()
 
 
 class NodeItem(QGraphicsRectItem):
@@ -23,10 +26,15 @@ class NodeItem(QGraphicsRectItem):
         self.setPen(QPen(Qt.PenStyle.NoPen))
         self.setZValue(NODE_Z)
         self.setPos(*at)
+        self.at = at
+        """Position of the top left corner. Kept here, because reading it from Qt is slow for thousands of nodes."""
+        self.number = next(_numbers)
+        """Increases with each node: among overlapping nodes the newest is on top."""
         self._paint_context = paint_context
         self.state = NodeState()
         self.content = content
         self.layout: NodeLayout
+        self.box: Box
         self._drawing: NodeDrawing | None = None
         self._update_layout()
 
@@ -34,18 +42,15 @@ class NodeItem(QGraphicsRectItem):
     def name(self) -> str:
         return self.content.name
 
-    @property
-    def at(self) -> tuple[float, float]:
-        return self.x(), self.y()
-
-    @property
-    def box(self) -> Box:
-        return self.layout.box(self.at)
+    def move_to(self, at: tuple[float, float]) -> None:
+        self.setPos(*at)
+        self.at = at
+        self.box = self.layout.box(at)
 
     def port(self, side: Side, name: str) -> Point:
         """Scene position of a port."""
         position = self.layout.port(side, name)
-        return Point(position.x + self.x(), position.y + self.y())
+        return Point(position.x + self.at[0], position.y + self.at[1])
 
     def set_content(self, content: NodeContent) -> bool:
         """Set the content. Returns whether ports may have moved."""
@@ -78,6 +83,7 @@ class NodeItem(QGraphicsRectItem):
     def _update_layout(self) -> None:
         style = self._paint_context.style
         self.layout = node_layout(self.content, style.measure)
+        self.box = self.layout.box(self.at)
         self._drawing = None  # created on first paint: most nodes of a large graph are off screen
         self.setRect(QRectF(0, 0, self.layout.width, self.layout.height).adjusted(-MARGIN, -MARGIN, MARGIN, MARGIN))
         self.update()

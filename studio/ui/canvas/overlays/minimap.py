@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from PySide6.QtCore import QEvent, QPointF, QRect, QRectF, QSize, Qt, Signal
-from PySide6.QtGui import QEnterEvent, QHideEvent, QMouseEvent, QPainter, QPaintEvent, QPixmap
+from PySide6.QtGui import QBrush, QEnterEvent, QHideEvent, QMouseEvent, QPainter, QPaintEvent, QPixmap
 from PySide6.QtWidgets import QWidget
 
 from studio.ui.canvas.camera import Camera
@@ -144,13 +144,24 @@ class Minimap(QWidget):
             painter.end()
             return picture
         painter.setPen(style.no_pen)
-        for node in self._scene.nodes.values():
-            box = node.box
-            rect = QRectF(self._to_map(QPointF(box.left, box.top)), self._to_map(QPointF(box.right, box.bottom)))
-            painter.setBrush(style.error if node.content.error else style.category_brush[node.content.category])
-            painter.drawRect(rect.adjusted(0, 0, max(1.5 - rect.width(), 0), max(1.5 - rect.height(), 0)))
+        for category, rects in self._node_rects().items():
+            painter.setBrush(style.category_brush[category] if category else QBrush(style.error))
+            painter.drawRects(rects)
         painter.end()
         return picture
+
+    def _node_rects(self) -> dict[str, list[QRectF]]:
+        """The nodes by category, those with errors last, under ""."""
+        scale, offset = self._mapping()
+        x, y = offset.x(), offset.y()
+        found: dict[str, list[QRectF]] = {}
+        failed: list[QRectF] = []
+        for node in self._scene.nodes.values():
+            left, top, right, bottom = node.box
+            size = max((right - left) * scale, 1.5), max((bottom - top) * scale, 1.5)
+            rects = failed if node.content.error else found.setdefault(node.content.category, [])
+            rects.append(QRectF(left * scale + x, top * scale + y, *size))
+        return found | {"": failed} if failed else found
 
     def _center_on(self, point: QPointF, *, animated: bool) -> None:
         scale, offset = self._mapping()

@@ -8,6 +8,7 @@ from PySide6.QtCore import QObject, QPoint, QRect, QRectF, QSize
 from PySide6.QtWidgets import QWidget
 
 from studio.ui.canvas.canvas_context import CanvasContext
+from studio.ui.canvas.geometry import Box
 from studio.ui.canvas.overlays.minimap import COLLAPSED_SIZE, Minimap
 
 _EDGE = 12
@@ -119,11 +120,6 @@ class MinimapPlacement(QObject):
         if self._overlaps_reserved(rect):
             return False
         camera = self._context.camera
-        area = QRectF(camera.to_scene(rect.topLeft()), camera.to_scene(rect.bottomRight() + QPoint(1, 1)))
-        return not any(
-            node.box.left < area.right()
-            and area.left() < node.box.right
-            and node.box.top < area.bottom()
-            and area.top() < node.box.bottom
-            for node in self._context.scene.near(area)[0]
-        )
+        corners = camera.to_scene(rect.topLeft()), camera.to_scene(rect.bottomRight() + QPoint(1, 1))
+        area = Box(*corners[0].toTuple(), *corners[1].toTuple())
+        return not any(node.box.overlaps(area) for node in self._context.scene.nodes_in(area))

@@ -56,6 +56,8 @@ def find_route(direct: WireCurve, find_obstacles: Callable[[Box], Obstacles]) ->
     """
     margin = _MARGINS[0]
     near = find_obstacles(_widened(direct.box, margin))
+    if len(near.boxes) > _MAX_NODES:
+        return direct
     conflicts = _conflicts(direct, near, margin)
     if conflicts == (0, 0):
         return direct

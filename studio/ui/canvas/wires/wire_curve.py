@@ -112,19 +112,29 @@ class WireCurve:
             or max(_half_perimeter(self.box), _half_perimeter(other.box)) > _MAX_COMPARED_SIZE
         ):
             return 0.0
+        shared = self._cell_set & other._neighbor_cells
+        if not shared:
+            return 0.0
+        order = self._cells
         longest = run = 0
-        for cell in self._cells:
-            run = run + 1 if cell in other._neighbor_cells else 0
+        previous = -2
+        for number in sorted(order[cell] for cell in shared):
+            run = run + 1 if number == previous + 1 else 1
+            previous = number
             longest = max(longest, run)
         return longest * _CELL
 
     @cached_property
-    def _cells(self) -> tuple[int, ...]:
-        """Numbers of the grid cells along the curve, in order."""
+    def _cells(self) -> dict[int, int]:
+        """Numbers of the grid cells along the curve, each with its position on the curve."""
         found: dict[int, None] = {}
         for piece in self.pieces:
             found.update(dict.fromkeys(_horizontal_cells(piece) if piece.is_horizontal else _curved_cells(piece)))
-        return tuple(found)
+        return {cell: index for index, cell in enumerate(found)}
+
+    @cached_property
+    def _cell_set(self) -> frozenset[int]:
+        return frozenset(self._cells)
 
     @cached_property
     def _neighbor_cells(self) -> frozenset[int]:

@@ -41,22 +41,20 @@ class WireItem(QGraphicsRectItem):
         self._detached = False
         self._cached_label: tuple[tuple[int, Zoom, str, bool], WireLabel | None] | None = None
         self._direct = wire_curve(start, end)
+        self.rank = _rank(wire, start, end)
+        """Sort key of routing: shorter wires are routed first."""
         self.curve: WireCurve = self._direct
         self.path: QPainterPath = wire_painter.curve_path(self.curve)
         self._update_bounds()
 
     def route(self, start: Point, end: Point) -> None:
         """Update the end points."""
+        self.setPos(0, 0)
         if start == self._direct.start and end == self._direct.end:
             return
         self._direct = wire_curve(start, end)
+        self.rank = _rank(self.wire, start, end)
         self._set_curve(self._direct)
-
-    @property
-    def rank(self) -> tuple[float, Wire]:
-        """Sort key of routing: shorter wires are routed first."""
-        start, end = self._direct.start, self._direct.end
-        return abs(end.x - start.x) + abs(end.y - start.y), self.wire
 
     def avoid(self, find_obstacles: Callable[[Box], Obstacles]) -> None:
         """Route the wire around the obstacles in a box."""
@@ -71,10 +69,15 @@ class WireItem(QGraphicsRectItem):
         self._update_bounds()
         self.update()
 
-    def set_content(self, kind: PortType, label: str, error: str) -> None:
-        """Set port type, label and error message."""
-        if (kind, label, error) != (self.kind, self.label, self.error):
-            self.kind, self.label, self.error = kind, label, error
+    def set_kind(self, kind: PortType) -> None:
+        if kind is not self.kind:
+            self.kind = kind
+            self.update()
+
+    def set_label(self, label: str, error: str) -> None:
+        """Set the shape label and the error message."""
+        if label != self.label or error != self.error:
+            self.label, self.error = label, error
             self.update()
 
     def set_state(
@@ -141,6 +144,8 @@ class WireItem(QGraphicsRectItem):
             return None
         if self._hovered:
             return wire_label.hovered_label(self.curve, self.label, self._paint_context.zoom)
+        if self._paint_context.is_moving:
+            return self._cached_label[1] if self._cached_label is not None else None
         # Cached until nodes move or the zoom changes.
         key = (self._paint_context.revision, self._paint_context.zoom, self.label, bool(self.error))
         if self._cached_label is None or self._cached_label[0] != key:
@@ -159,3 +164,7 @@ class WireItem(QGraphicsRectItem):
         if self._hovered and self.label:
             rect = rect.united(wire_label.hovered_label(self.curve, self.label, self._paint_context.zoom).rect)
         self.setRect(rect.adjusted(-_MARGIN, -_MARGIN, _MARGIN, _MARGIN))
+
+
+def _rank(wire: Wire, start: Point, end: Point) -> tuple[float, Wire]:
+    return abs(end.x - start.x) + abs(end.y - start.y), wire

@@ -1,84 +1,170 @@
 """Incremental rerouting of wires after nodes were added, removed or moved.
 
 Shorter wires are routed first. A route depends only on node positions and shorter wires, so incremental rerouting gives
-the same routes as opening the graph.
+the same routes as opening the graph. The first wires are routed at once, the others between events, so that a change of
+a large graph does not block the window.
 """
 
 from __future__ import annotations
 
 import heapq
-from collections.abc import Callable, Mapping
+import math
+import time
+from collections.abc import Iterable
 from functools import partial
+
+from PySide6.QtCore import QObject, QTimer, Signal
 
 from studio.document.model import Wire
 from studio.ui.canvas.geometry import Box
 from studio.ui.canvas.nodes.node_item import NodeItem
 from studio.ui.canvas.wires.route_search import Obstacles
+from studio.ui.canvas.wires.spatial_index import SpatialIndex
 from studio.ui.canvas.wires.wire_item import WireItem
 
-_MAX_AREAS = 128
-"""With more changed areas, all wires are rerouted instead of those nearby."""
 _MAX_WIRES = 64
 """With more wires nearby, a wire is routed without avoiding other wires."""
+_AT_ONCE = 48
+"""Number of wires that are routed at once. Fixed instead of a time limit, so that small graphs never flicker."""
+_LONG = 2000.0
+"""A longer wire is not routed during a gesture: it can have thousands of candidate routes and obstacles."""
+_SLICE_SECONDS = 0.004
+"""Time for routing between two events."""
 
-FindItems = Callable[[Box], tuple[list[NodeItem], list[WireItem]]]
 
+class WireRouter(QObject):
+    """Collects changes until `reroute`. Keeps an index of the boxes of nodes and curves."""
 
-class WireRouter:
-    """Collects changed areas and wires until `reroute`."""
+    rerouted = Signal()
+    """Wires were routed after `reroute` returned."""
 
-    def __init__(self, nodes: Mapping[str, NodeItem], wires: Mapping[Wire, WireItem], near: FindItems) -> None:
-        self._nodes = nodes
-        self._wires = wires
-        self._find_items = near
-        self._invalid_areas: list[Box] = []
-        self._invalid_wires: set[WireItem] = set()
+    def __init__(self, parent: QObject) -> None:
+        super().__init__(parent)
+        self.node_boxes: SpatialIndex[NodeItem] = SpatialIndex()
+        self.wire_boxes: SpatialIndex[WireItem] = SpatialIndex()
+        self._ends: dict[WireItem, tuple[NodeItem, NodeItem]] = {}
+        self._changed_areas: set[Box] = set()
+        self._waiting: list[tuple[tuple[float, Wire], int, WireItem]] = []
+        """A heap; the shortest wire is first. The numbers order wires that are equal because one was removed."""
+        self._queued: set[WireItem] = set()
+        """The wires in `_waiting`."""
+        self._paused = False
+        self._timer = QTimer(self)
+        self._timer.setSingleShot(True)
+        self._timer.timeout.connect(self._continue)
 
-    def invalidate_area(self, area: Box) -> None:
-        """Mark an area in which a node was added, moved or removed."""
-        self._invalid_areas.append(area)
+    @property
+    def is_busy(self) -> bool:
+        """Whether wires wait for their routes."""
+        return bool(self._queued)
 
-    def invalidate_wire(self, wire: WireItem) -> None:
-        """Mark a wire that is new or has new end points."""
-        self._invalid_wires.add(wire)
-        self._invalid_areas.append(wire.curve.box)
+    # -- changes
+
+    def place_node(self, node: NodeItem) -> None:
+        """Record that a node was added, moved or resized."""
+        before, box = self.node_boxes.get(node), node.box
+        if before != box:
+            self._changed_areas.add(box)
+            if before is not None:
+                self._changed_areas.add(before)
+            self.node_boxes.place(node, box)
+
+    def remove_node(self, node: NodeItem) -> None:
+        self._changed_areas.add(node.box)
+        self.node_boxes.remove(node)
+
+    def place_wire(self, wire: WireItem, ends: tuple[NodeItem, NodeItem]) -> None:
+        """Record that a wire was added or has new end points. `ends` are its nodes."""
+        self._ends[wire] = ends
+        before = self.wire_boxes.get(wire)
+        if before is not None:
+            self._changed_areas.add(before)
+        self._changed_areas.add(wire.curve.box)
+        self.wire_boxes.place(wire, wire.curve.box)
+        self._queue(wire)
 
     def remove_wire(self, wire: WireItem) -> None:
-        """Mark a removed wire."""
-        self._invalid_wires.discard(wire)
-        self._invalid_areas.append(wire.curve.box)
+        self._changed_areas.add(wire.curve.box)
+        self.wire_boxes.remove(wire)
+        self._ends.pop(wire, None)
+        self._queued.discard(wire)
 
-    def reroute(self) -> None:
-        """Reroute wires near changes, then wires near those; all wires after many changes."""
-        areas, self._invalid_areas = self._invalid_areas, []
-        items, self._invalid_wires = self._invalid_wires, set()
-        if len(areas) > _MAX_AREAS:
-            items = set(self._wires.values())
+    # -- routing
+
+    def reroute(self, *, paused: bool = False) -> None:
+        """Reroute wires near changes, then wires near those.
+
+        Args:
+            paused: route only the first wires of a small change now, and the others at the next call
+        """
+        areas, self._changed_areas = self._changed_areas, set()
+        self._paused = paused
+        for wire in self._ends if len(areas) > len(self._ends) else self._wires_near(areas):
+            self._queue(wire)
+        if not paused or len(self._queued) <= _AT_ONCE:
+            self._route(_AT_ONCE, longest=_LONG if paused else math.inf)
+        self._schedule()
+
+    def finish(self) -> None:
+        """Route all waiting wires now."""
+        self._route(None)
+        self.rerouted.emit()
+
+    def _continue(self) -> None:
+        end = time.perf_counter() + _SLICE_SECONDS
+        changed = False
+        while self._queued and time.perf_counter() < end:
+            changed = self._route(1) or changed
+        if changed:
+            self.rerouted.emit()
+        self._schedule()
+
+    def _schedule(self) -> None:
+        if self._queued and not self._paused:
+            self._timer.start(0)
         else:
-            for area in areas:
-                items.update(self._items_in(area)[1])
-        waiting = [(item.rank, item) for item in items]
-        heapq.heapify(waiting)
-        while waiting:
-            rank, item = heapq.heappop(waiting)
-            before = item.curve
-            ends = (self._nodes[item.wire.source.node], self._nodes[item.wire.target.node])
-            item.avoid(partial(self._obstacles, item, ends))
-            if item.curve != before:
-                for area in (before.box, item.curve.box):
-                    for other in self._items_in(area)[1]:
-                        if other.rank > rank and other not in items:
-                            items.add(other)
-                            heapq.heappush(waiting, (other.rank, other))
+            self._timer.stop()
 
-    def _items_in(self, area: Box) -> tuple[list[NodeItem], list[WireItem]]:
-        """Items that intersect an area, which may have no height."""
-        return self._find_items(Box(area.left, area.top, area.right, max(area.bottom, area.top + 1)))
+    def _wires_near(self, areas: Iterable[Box]) -> set[WireItem]:
+        return {wire for area in areas for wire in self.wire_boxes.near(area)}
 
-    def _obstacles(self, item: WireItem, ends: tuple[NodeItem, ...], area: Box) -> Obstacles:
-        nodes, wires = self._items_in(area)
-        others = [each for each in wires if each.rank < item.rank and each.wire.source != item.wire.source]
+    def _queue(self, wire: WireItem) -> None:
+        if wire not in self._queued:
+            self._queued.add(wire)
+            heapq.heappush(self._waiting, (wire.rank, id(wire), wire))
+
+    def _route(self, count: int | None, *, longest: float = math.inf) -> bool:
+        """Route this many waiting wires of a length of at most `longest`, or all. Returns whether a curve changed."""
+        changed = False
+        while self._waiting and (count is None or count > 0) and self._waiting[0][0][0] <= longest:
+            rank, _, wire = heapq.heappop(self._waiting)
+            if wire not in self._queued:
+                continue
+            if rank != wire.rank:  # its end points have moved since
+                heapq.heappush(self._waiting, (wire.rank, id(wire), wire))
+                continue
+            self._queued.discard(wire)
+            count = None if count is None else count - 1
+            before = wire.curve
+            wire.avoid(partial(self._obstacles, wire, self._ends[wire]))
+            if wire.curve != before:
+                changed = True
+                self.wire_boxes.place(wire, wire.curve.box)
+                self._queue_longer(rank, (before.box, wire.curve.box))
+        return changed
+
+    def _queue_longer(self, rank: tuple[float, Wire], areas: Iterable[Box]) -> None:
+        for other in self._wires_near(areas):
+            if other.rank > rank:
+                self._queue(other)
+
+    def _obstacles(self, wire: WireItem, ends: tuple[NodeItem, NodeItem], area: Box) -> Obstacles:
+        others = [
+            each
+            for each in self.wire_boxes.near(area)
+            if each.rank < wire.rank and each.wire.source != wire.wire.source
+        ]
         return Obstacles(
-            [node.box for node in nodes if node not in ends],
+            [box for node, box in self.node_boxes.near(area).items() if node not in ends],
             [each.curve for each in others] if len(others) <= _MAX_WIRES else (),
         )

@@ -82,6 +82,11 @@ class CodePanel(QWidget):
     def showEvent(self, event: QShowEvent) -> None:
         super().showEvent(event)
         if self._stale:
+            QTimer.singleShot(0, self, self._refresh_if_visible)
+
+    def _refresh_if_visible(self) -> None:
+        """A dock that opens in the background is shown for a moment."""
+        if self._stale and self.isVisible():
             self.refresh()
 
     def _schedule(self, *_: object) -> None:
