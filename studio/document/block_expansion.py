@@ -13,6 +13,7 @@ from msgspec.structs import replace
 
 from studio.document import blocks
 from studio.document.model import Block, Document, Endpoint, Json, Node, ParamRef, Wire
+from studio.document.weight_sharing import layer_of
 
 MAX_NODES = 50_000
 """Instances that would make the flat graph larger are not expanded."""
@@ -150,6 +151,7 @@ class Expansion:
                 continue
             if self._only is not None and (name != self._only or around):
                 continue
+            node = self._with_settings(scope, name)
             count, is_indexed = blocks.repeat_count(node), self._is_indexed(scope, name)
             self._room -= count * (1 + len(block.nodes))
             if self._room < 0 or len(around) == MAX_DEPTH:
@@ -165,27 +167,49 @@ class Expansion:
         prefix = f"{parent.prefix}{instance}." + (f"{index}." if indexed else "")
         if used not in self._sources:
             self._sources[used] = _sources(block.wires)
-        node = parent.nodes[instance]
+        node = self._with_settings(parent, instance)
         values = _promoted_values(block, node, index)
-        nodes = {
-            name: self._adapt(prefix + name, inner, values.get(name, {}), frozen=node.frozen)
-            for name, inner in block.nodes.items()
-        }
+        owner = self._owner_prefix(parent, instance, index, indexed=indexed)
+        nodes: dict[str, Node] = {}
+        for name, inner in block.nodes.items():
+            shares = owner + name if owner else prefix + inner.shares if inner.shares else ""
+            nodes[name] = self._adapt(prefix + name, inner, values.get(name, {}), shares, frozen=node.frozen)
         return Scope(nodes, self._sources[used], prefix, used, parent, instance, index)
 
     def _is_indexed(self, scope: Scope, name: str) -> bool:
         """Whether paths have the index of the copy: where the definition sets or promotes the repetition."""
+        name = layer_of(self._definition(scope), name)
         if scope.parent is None:
             return blocks.REPEAT in scope.nodes[name].params
         block = self.document.blocks[scope.block]
         ref = ParamRef(name, blocks.REPEAT)
         return blocks.REPEAT in block.nodes[name].params or any(ref in refs for refs in block.params.values())
 
-    def _adapt(self, path: str, node: Node, values: Mapping[str, Json], *, frozen: bool) -> Node:
+    def _definition(self, scope: Scope) -> Mapping[str, Node]:
+        """The nodes of a scope as the document has them."""
+        return self.document.nodes if scope.parent is None else self.document.blocks[scope.block].nodes
+
+    def _with_settings(self, scope: Scope, name: str) -> Node:
+        """A node with its parameters, which are those of its owner if it shares weights."""
+        layer = layer_of(self._definition(scope), name)
+        node = scope.nodes[name]
+        return node if layer == name else replace(node, params=scope.nodes[layer].params)
+
+    def _owner_prefix(self, parent: Scope, instance: str, index: int, *, indexed: bool) -> str:
+        """The prefix of the copy whose weights a copy of an instance uses; empty if it has separate weights."""
+        defined = self._definition(parent)
+        layer = layer_of(defined, instance)
+        if layer == instance and (not parent.nodes[instance].shares or defined[instance].shares):
+            return ""  # a node outside this scope can be the owner only if the instance around it shares weights
+        path = parent.prefix + layer if layer != instance else parent.nodes[instance].shares
+        return f"{path}." + (f"{index}." if indexed else "")
+
+    def _adapt(self, path: str, node: Node, values: Mapping[str, Json], shares: str, *, frozen: bool) -> Node:
         """A node of a definition as it is in one instance: the same object if nothing differs."""
-        if not values and (node.frozen or not frozen):
+        if not values and (node.frozen or not frozen) and not shares:
             return node
-        adapted = replace(node, params={**node.params, **values}, frozen=node.frozen or frozen)
+        params = {**node.params, **values} if values else node.params
+        adapted = replace(node, params=params, frozen=node.frozen or frozen, shares=shares)
         earlier, result = self._earlier.get(path, (None, None))
         if earlier is not node or result != adapted or result is None:
             result = adapted

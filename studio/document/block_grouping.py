@@ -15,6 +15,7 @@ from studio.document.frames import frames_of, shifted_frame
 from studio.document.graph_walk import walk
 from studio.document.instance_updates import update_instances
 from studio.document.model import Block, Document, Endpoint, Node, ParamRef, Wire
+from studio.document.weight_sharing import check_together, users_of, with_renamed_owner
 from studio.document.wire_routes import bounded, inner_routes, shifted_route
 
 GAP = 232.0
@@ -57,6 +58,7 @@ def _grouped(document: Document, names: Iterable[str], block: str) -> tuple[Docu
     chosen = _checked_selection(document, names)
     check_block_name(document, block)
     _check_convex(document, chosen)
+    check_together(document.nodes, chosen)
     incoming = [wire for wire in document.wires if wire.target.node in chosen and wire.source.node not in chosen]
     outgoing = [wire for wire in document.wires if wire.source.node in chosen and wire.target.node not in chosen]
     names_used = naming.UniqueNames(chosen)
@@ -135,6 +137,8 @@ def _unpacked_refs(
 def _unpacked(document: Document, instance: str) -> tuple[Document, dict[str, str], str]:
     """The document without the instance, the names of its nodes by their paths, and the name of its block."""
     node, block, definition = instance_of(document, instance)
+    if users := users_of(document.nodes, instance):
+        raise EditError(f"{instance} and {users[0]} share weights. Use separate weights for them first.")
     expansion = Expansion(document, only=instance)
     copies = expansion.root.copies.get(instance)
     if copies is None:
@@ -151,6 +155,7 @@ def _unpacked(document: Document, instance: str) -> tuple[Document, dict[str, st
     for path, each in flat.items():
         if path in inner:
             dx, dy = shifts[inner[path].index]
+            each = with_renamed_owner(each, paths)
             nodes[paths[path]] = replace(each, at=_bounded(each.at[0] + dx, each.at[1] + dy))
         else:
             nodes[path] = _with_layers(each, paths)

@@ -19,6 +19,7 @@ from studio.document.document_errors import EditError
 from studio.document.json_values import JsonError, equal_json, validated_copy
 from studio.document.model import MAX_COORDINATE, Document, Endpoint, Json, Node, TrainingSettings, Wire
 from studio.document.validation_messages import validation_problem
+from studio.document.weight_sharing import layer_of, separated, with_renamed_owner
 from studio.document.wire_routes import remaining_routes, renamed_routes
 
 # -- nodes ------------------------------------------------------------------------------------
@@ -37,11 +38,11 @@ def add_all(document: Document, nodes: Mapping[str, Node]) -> Document:
 
 
 def remove(document: Document, names: Iterable[str]) -> Document:
-    """Remove nodes and their wires."""
+    """Remove nodes and their wires. Nodes that use weights of a removed node share them further."""
     removed = set(_existing(document, names))
     if not removed:
         return document
-    nodes = {name: node for name, node in document.nodes.items() if name not in removed}
+    nodes = {name: node for name, node in separated(document.nodes, removed).items() if name not in removed}
     kept = tuple(wire for wire in document.wires if wire.source.node not in removed and wire.target.node not in removed)
     if len(kept) == len(document.wires):
         return replace(document, nodes=nodes)
@@ -76,29 +77,28 @@ def move(document: Document, positions: Mapping[str, tuple[float, float]]) -> Do
 
 
 def retype(document: Document, name: str, key: str, params: Mapping[str, Json]) -> Document:
-    """Change the type and parameters of a node. Wires are kept."""
+    """Change the type and parameters of a node. Wires are kept; with another type, it gets separate weights."""
     node = _node(document, name)
-    new = _checked_node(name, replace(node, type=key, params=dict(params)))
-    is_other = new.type != node.type or not equal_json(new.params, node.params)
-    return _with_nodes(document, {name: new} if is_other else {})
+    if key != node.type:
+        nodes = separated(document.nodes, [name])
+        new = _checked_node(name, replace(nodes[name], type=key, params=dict(params)))
+        return replace(document, nodes={**nodes, name: new})
+    return _with_params(document, name, _checked_node(name, replace(node, params=dict(params))).params)
 
 
 def set_param(document: Document, name: str, param: str, value: Json) -> Document:
-    """Set a parameter."""
-    node = _node(document, name)
+    """Set a parameter, also of the nodes that share it with the node."""
+    params = _params(document, name)
     value = _checked_value(f"{name}.{param}", value)
-    if param in node.params and equal_json(node.params[param], value):
+    if param in params and equal_json(params[param], value):
         return document
-    return _with_nodes(document, {name: replace(node, params={**node.params, param: value})})
+    return _with_params(document, name, {**params, param: value})
 
 
 def clear_param(document: Document, name: str, param: str) -> Document:
     """Reset a parameter to its default or inferred value."""
-    node = _node(document, name)
-    if param not in node.params:
-        return document
-    kept = {key: value for key, value in node.params.items() if key != param}
-    return _with_nodes(document, {name: replace(node, params=kept)})
+    params = _params(document, name)
+    return _with_params(document, name, {key: value for key, value in params.items() if key != param})
 
 
 def set_flag(
@@ -199,6 +199,18 @@ def _node(document: Document, name: str) -> Node:
         raise EditError(f"The project has no node {name!r}.") from None
 
 
+def _params(document: Document, name: str) -> dict[str, Json]:
+    """The parameters of a node, which may be those of another one."""
+    _node(document, name)
+    return document.nodes[layer_of(document.nodes, name)].params
+
+
+def _with_params(document: Document, name: str, params: dict[str, Json]) -> Document:
+    layer = layer_of(document.nodes, name)
+    node = document.nodes[layer]
+    return document if equal_json(params, node.params) else _with_nodes(document, {layer: replace(node, params=params)})
+
+
 def _existing(document: Document, names: Iterable[str]) -> Collection[str]:
     listed = tuple(names)
     for name in listed:
@@ -259,9 +271,10 @@ def _checked_position(name: str, at: tuple[float, float]) -> tuple[float, float]
 
 
 def _with_renamed_layer(node: Node, old: str, new: str) -> Node:
-    """The node, with a renamed layer in `trains`."""
+    """The node, with a renamed layer in `trains` and a renamed owner."""
     trains = tuple(blocks.renamed_path(path, {old: new}) for path in node.trains)
-    return node if trains == node.trains else replace(node, trains=trains)
+    node = node if trains == node.trains else replace(node, trains=trains)
+    return with_renamed_owner(node, {old: new})
 
 
 def _with_renamed_metric(training: TrainingSettings, old: str, new: str) -> TrainingSettings:

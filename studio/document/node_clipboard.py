@@ -15,8 +15,9 @@ from studio.document.document_reader import read_document, read_wire
 from studio.document.frames import add_frame, frames_of, free_frame_name, shifted_frame
 from studio.document.json_values import JsonError, format_json
 from studio.document.migrations import migrate
-from studio.document.model import Document, Endpoint, Wire
+from studio.document.model import Document, Endpoint, Node, Wire
 from studio.document.project_format import layout, parse_object
+from studio.document.weight_sharing import can_share, layer_of
 from studio.document.wire_routes import inner_routes, renamed_routes, shifted_route
 
 
@@ -38,7 +39,7 @@ def copy(document: Document, names: Iterable[str], frames: Iterable[str] = ()) -
     chosen_frames.update(frames_of(document, chosen))
     incoming = [wire for wire in document.wires if wire.target.node in chosen]
     piece = Document(
-        nodes={name: node for name, node in document.nodes.items() if name in chosen},
+        nodes={name: _with_params(document, name) for name in document.nodes if name in chosen},
         wires=tuple(wire for wire in incoming if wire.source.node in chosen),
         frames={name: frame for name, frame in document.frames.items() if name in chosen_frames},
         routes=inner_routes(document, chosen),
@@ -58,7 +59,7 @@ def paste(
 
     Args:
         at: new position of the top left corner of the nodes and frames
-        with_inputs: also restore wires from other nodes, if nodes with these names exist
+        with_inputs: also restore wires from other nodes and shared weights, if nodes with these names exist
     """
     piece, incoming = _read(text)
     document, piece = with_blocks(document, piece)
@@ -66,11 +67,12 @@ def paste(
     dx, dy = at[0] - min(x for x, _ in corners), at[1] - min(y for _, y in corners)
     unique_names = naming.UniqueNames(document.nodes)
     renamed = {name: unique_names.reserve(name) for name in piece.nodes}
+    owners = {**(document.nodes if with_inputs else {}), **piece.nodes}
     document = edits.add_all(
         document,
         {
             renamed[name]: replace(
-                node,
+                _with_owner(node, renamed, owners),
                 at=(node.at[0] + dx, node.at[1] + dy),
                 trains=tuple(blocks.renamed_path(layer, renamed) for layer in node.trains),
             )
@@ -92,6 +94,22 @@ def paste(
         routes = {end: shifted_route(points, dx, dy) for end, points in piece.routes.items()}
         document = replace(document, routes={**document.routes, **renamed_routes(routes, renamed)})
     return document, tuple(renamed.values())
+
+
+def _with_params(document: Document, name: str) -> Node:
+    """A node with the parameters that it has, even if they are those of another one."""
+    node = document.nodes[name]
+    params = document.nodes[layer_of(document.nodes, name)].params
+    return node if params is node.params else replace(node, params=params)
+
+
+def _with_owner(node: Node, renamed: Mapping[str, str], owners: Mapping[str, Node]) -> Node:
+    """A pasted node that uses the weights of one of the owners, or else has separate ones."""
+    owner = owners.get(node.shares)
+    if owner is None or not can_share(node.type, owner.type):
+        return replace(node, shares="") if node.shares else node
+    params = {} if owner.type == node.type else node.params
+    return replace(node, shares=renamed.get(node.shares, node.shares), params=params)
 
 
 def _read(text: str) -> tuple[Document, Sequence[Wire]]:

@@ -86,7 +86,7 @@ def is_same_step(first: Document, second: Document) -> bool:
         return False
     return all(
         node is (other_node := second.nodes[name])
-        or (node.type, node.params, node.muted, node.frozen, node.recomputed, node.trains)
+        or (node.type, node.params, node.muted, node.frozen, node.recomputed, node.trains, node.shares)
         == (
             other_node.type,
             other_node.params,
@@ -94,6 +94,7 @@ def is_same_step(first: Document, second: Document) -> bool:
             other_node.frozen,
             other_node.recomputed,
             other_node.trains,
+            other_node.shares,
         )
         for name, node in first.nodes.items()
     )

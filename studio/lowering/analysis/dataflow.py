@@ -22,6 +22,7 @@ from studio.lowering.analysis.node_facts import NodeFacts, NodeInfo
 from studio.lowering.analysis.node_graph import NodeGraph, bypass_input
 from studio.lowering.analysis.node_summary import summary
 from studio.lowering.analysis.scope_graphs import ScopeGraph
+from studio.lowering.analysis.shared_arguments import SharedArguments
 from studio.lowering.analysis.training_length import data_steps, training_length
 from studio.lowering.schedules.schedule_context import ScheduleContext, TrainingLength
 from studio.nodes.schedule_nodes import is_per_step
@@ -61,13 +62,14 @@ class Dataflow:
         self._length: TrainingLength | None = None
         reusable = {} if previous is None else previous.facts
         evaluator.begin_check()
+        shared = SharedArguments(document.nodes)
         for name in graph.order:
-            node, node_type = document.nodes[name], graph.types[name]
-            inputs, length = self._inputs(name), self._length_for(name)
+            node, node_type = shared.node(name, self.facts), graph.types[name]
+            inputs, length, given = self._inputs(name), self._length_for(name), shared.given(name)
             facts = reusable.get(name)
-            if facts is None or facts.length != length or not _is_current(facts, node, node_type, inputs):
-                facts = _analyze_node(node, node_type, inputs, evaluator, base, length)
-            self.facts[name] = facts
+            if facts is None or facts.length != length or not _is_current(facts, node, node_type, inputs, given):
+                facts = _analyze_node(node, node_type, inputs, evaluator, base, length, given)
+            self.facts[name] = shared.record(name, facts)
 
     def value(self, end: Endpoint) -> WireValue | None:
         """The value of an output, if it is known."""
@@ -103,11 +105,19 @@ class Dataflow:
         return self._length
 
 
-def _is_current(facts: NodeFacts, node: Node, node_type: NodeType, inputs: Mapping[str, WireValue]) -> bool:
+def _is_current(
+    facts: NodeFacts,
+    node: Node,
+    node_type: NodeType,
+    inputs: Mapping[str, WireValue],
+    given: NodeArguments | None,
+) -> bool:
     """Whether earlier facts can be reused. Data sources are always evaluated again, because files may have changed."""
-    if facts.outcome is TIMED_OUT:
+    if facts.outcome is TIMED_OUT or (given is not None and given != facts.arguments):
         return False
     previous_node = facts.node
+    if previous_node.shares != node.shares:
+        return False
     is_same = previous_node is node or (previous_node.params is node.params and previous_node.muted == node.muted)
     return is_same and facts.type is node_type and facts.inputs == inputs and node_type.role is not Role.SOURCE
 
@@ -119,9 +129,15 @@ def _analyze_node(
     evaluator: NodeEvaluator,
     base: Path | None,
     length: TrainingLength | None,
+    given: NodeArguments | None,
 ) -> NodeFacts:
+    """The facts of a node.
+
+    Args:
+        given: the arguments, if another node of the same layer determines them
+    """
     first_value = inputs.get(node_type.inputs[0].name) if node_type.inputs else None
-    arguments = resolve_arguments(
+    arguments = given or resolve_arguments(
         node_type, node.params, _tensor(first_value), _remaining_training(node_type, node, first_value)
     )
     outcome = NO_OUTCOME

@@ -64,6 +64,7 @@ class NodeGraph:
         return (
             node.type == old.type
             and node.muted == old.muted
+            and node.shares == old.shares
             and all(node.params.get(param) == old.params.get(param) for param in structural)
         )
 

@@ -23,6 +23,7 @@ from studio.lowering.checks.miswired_inputs import (
     swapped_inputs,
     targets_as_inputs,
 )
+from studio.lowering.checks.sharing_checks import shared_shape
 from studio.lowering.checks.size_origins import origin_of_rank, origin_of_size
 from studio.lowering.checks.upstream_causes import (
     encoded_inputs,
@@ -42,7 +43,7 @@ def shape_problems(flow: Dataflow) -> Iterator[Problem]:
         if facts.type.role is Role.SCHEDULER:
             continue
         if facts.outcome.fails_on == "inputs":
-            problem = _explain(flow, name, facts)
+            problem = shared_shape(flow, name, facts) or _explain(flow, name, facts)
         elif facts.arguments.is_incomplete and facts.inputs and facts.type.inputs[0].name in facts.inputs:
             problem = batch_flattened(flow, name, facts) or _missing_dimension(flow, name, facts)
         else:

@@ -10,6 +10,7 @@ from studio.document import blocks, node_names
 from studio.document.graph_walk import walk
 from studio.document.model import Document, Endpoint, Wire
 from studio.lowering.analysis.node_graph import NodeGraph, port_of
+from studio.lowering.checks.sharing_checks import owner_problems
 from studio.lowering.connection_rules import refusal
 from studio.lowering.problems import quick_fixes
 from studio.lowering.problems.problem import Fix, Problem
@@ -39,6 +40,7 @@ def scope_problems(graph: NodeGraph) -> Iterator[Problem]:
     yield from _names(graph)
     yield from _unknown_types(graph)
     yield from _stray_wires(graph)
+    yield from owner_problems(graph)
     if graph.cyclic:
         yield _cycle(graph)
 

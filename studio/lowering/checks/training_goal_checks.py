@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterator
 
 from studio.document.blocks import path_and_outer
 from studio.document.model import Endpoint, Node
+from studio.document.weight_sharing import owner_of
 from studio.lowering.analysis.dataflow import Dataflow
 from studio.lowering.analysis.node_graph import NodeGraph
 from studio.lowering.problems import quick_fixes
@@ -110,7 +111,9 @@ def _check_scalar_losses(flow: Dataflow) -> Iterator[Problem]:
 
 def trainable_layers(flow: Dataflow, optimizer: str) -> list[str]:
     """The layers with parameters that an optimizer's loss depends on, in order."""
+    nodes = flow.document.nodes
     upstream = flow.graph.upstream([optimizer])
+    upstream = upstream | {owner_of(nodes, name) for name in upstream}
     return [name for name, facts in flow.facts.items() if name in upstream and facts.info.parameters]
 
 

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 
 from studio.document.block_expansion import Scope
 from studio.document.blocks import path_and_outer
+from studio.document.weight_sharing import is_same_layer
 from studio.lowering.analysis.dataflow import Dataflow
 from studio.lowering.checks.training_goal_checks import untrained_layers
 
@@ -27,18 +28,24 @@ class FrozenLayers:
         for layer in layers:
             for path in path_and_outer(layer):
                 self._inside[path].append(layer)
+        self._nodes = nodes
         self._left = dict.fromkeys(name for name in layers if nodes[name].frozen or name in untrained)
         """Frozen layers about which no class says so yet."""
 
     def take(self, scopes: Iterable[Scope], name: str) -> bool:
         """Whether a class has to freeze one of its nodes: because it is frozen in all scopes."""
-        inside = [self._inside.get(scope.prefix + name, []) for scope in scopes]
+        paths = (scope.prefix + name for scope in scopes)
+        inside = [self._inside.get(path, []) for path in paths if not self._is_shared(path)]
         if not all(inside) or any(path not in self._left for paths in inside for path in paths):
             return False
         for paths in inside:
             for path in paths:
                 del self._left[path]
         return True
+
+    def _is_shared(self, path: str) -> bool:
+        """Whether a node in a block, which uses the weights of another instance, has no weights to freeze."""
+        return path in self._nodes and is_same_layer(self._nodes, path)
 
     def rest(self) -> list[str]:
         """Paths of frozen layers that `take` did not include."""

@@ -10,12 +10,16 @@ from typing import Any
 from engine import nn
 from studio.document import blocks
 from studio.document.model import Endpoint
+from studio.document.weight_sharing import layer_of, tied_to
 from studio.lowering.codegen import syntax_trees
 from studio.lowering.codegen.frozen_layers import FrozenLayers
 from studio.lowering.codegen.operation_calls import operation_call
 from studio.lowering.codegen.safe_identifiers import Locals
 from studio.lowering.codegen.source_writer import MODEL_ROLES, BlockClass, SourceWriter
 from studio.nodes.types import Role
+
+OWN_OF_TIED = "bias"
+"""The parameter that a layer with a tied weight does not share."""
 
 
 def model_class(writer: SourceWriter, title: str, frozen: FrozenLayers) -> ast.ClassDef:
@@ -24,7 +28,8 @@ def model_class(writer: SourceWriter, title: str, frozen: FrozenLayers) -> ast.C
     module = _ModuleSource(writer, {end: batch[end] for end in writer.model_inputs()}, frozen)
     layers, forward = module.layers(), module.forward(writer.model_outputs())
     for path in frozen.rest():
-        layers.append(writer.mark(_freeze(path), path))
+        is_tied = tied_to(writer.flow.document.nodes, path) is not None
+        layers.append(writer.mark(_freeze(f"{path}.{OWN_OF_TIED}" if is_tied else path), path))
     return module.class_of(title, layers, forward)
 
 
@@ -70,13 +75,21 @@ class _ModuleSource:
     def layers(self) -> list[ast.stmt]:
         """The statements that make the layers."""
         writer, body = self._writer, list[ast.stmt]()
-        for name in writer.with_role(Role.LAYER, Role.BLOCK):
+        nodes = writer.graph.document.nodes
+        names = writer.with_role(Role.LAYER, Role.BLOCK)
+        for name in names:
+            if layer_of(nodes, name) != name:
+                continue
             is_block = writer.graph.types[name].role is Role.BLOCK
             made = self._instance(name) if is_block else writer.construct(name)
             body.append(writer.mark(syntax_trees.assign([syntax_trees.attribute("self", name)], made), name))
             if self._frozen.take(writer.scopes, name):
                 body.append(writer.mark(_freeze(name), name))
-        return body
+        return [*body, *(writer.mark(_tie(name, owner), name) for name in names if (owner := tied_to(nodes, name)))]
+
+    def _attribute(self, name: str) -> ast.expr:
+        """The attribute with the layer that a node calls, which may be that of another node."""
+        return syntax_trees.attribute("self", layer_of(self._writer.graph.document.nodes, name))
 
     def _instance(self, name: str) -> ast.expr:
         """`Residual(width=64)`, or a list of copies: `nn.ModuleList([Residual(width=64) for _ in range(3)])`."""
@@ -160,7 +173,7 @@ class _ModuleSource:
                 keywords[port.name] = value  # an optional input before it was left empty
             else:
                 positional.append(value)
-        return syntax_trees.call(syntax_trees.attribute("self", name), positional, keywords)
+        return syntax_trees.call(self._attribute(name), positional, keywords)
 
     def _operation(self, name: str) -> ast.expr:
         """`engine.add(a, b)`, or `engine.cat([a, b], dim=1)`."""
@@ -185,7 +198,7 @@ class _ModuleSource:
             port: syntax_trees.name(self._names[sources[port]]) if port in sources else ast.Constant(None)
             for port in made.inputs
         }
-        own = syntax_trees.attribute("self", name)
+        own = self._attribute(name)
         if not self._is_indexed(name):
             return [syntax_trees.assign(self._targets(name), syntax_trees.call(own, list(arguments.values())))]
         nodes = self._writer.flow.expansion.document.blocks[self._block(name)].nodes
@@ -236,4 +249,10 @@ def _freeze(path: str) -> ast.stmt:
     return ast.Expr(syntax_trees.call(method, [syntax_trees.literal(value=False)]))
 
 
-__all__ = ["block_class", "model_class"]
+def _tie(name: str, owner: str) -> ast.stmt:
+    """`self.scores.weight = self.embedding.weight`."""
+    target, value = (syntax_trees.attribute("self", each, "weight") for each in (name, owner))
+    return syntax_trees.assign([target], value)
+
+
+__all__ = ["OWN_OF_TIED", "block_class", "model_class"]

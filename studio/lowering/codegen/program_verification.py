@@ -45,6 +45,9 @@ JOINING = frozenset({("lr_scheduler", "SequentialLR"), ("checkpoint", "checkpoin
 LOOPS = frozenset({"range", "zip"})
 """Functions over whose result a comprehension may loop."""
 
+TIED, OWN = "weight", "bias"
+"""Parameters of layers that programs may name: one that two layers share, and one that they do not."""
+
 INHERITED = frozenset({"measure"})
 """Task methods that programs may call."""
 
@@ -119,7 +122,8 @@ def _attributes(definition: ast.ClassDef) -> frozenset[str]:
     """The methods of a class and the attributes of `self` that they set."""
     methods = [each.name for each in definition.body if isinstance(each, ast.FunctionDef)]
     attributes = (node for node in ast.walk(definition) if isinstance(node, ast.Attribute))
-    return frozenset([*methods, *(node.attr for node in attributes if isinstance(node.ctx, ast.Store))])
+    stored = (node for node in attributes if isinstance(node.ctx, ast.Store) and isinstance(node.value, ast.Name))
+    return frozenset([*methods, *(node.attr for node in stored)])
 
 
 # -- one class --------------------------------------------------------------------------------
@@ -208,6 +212,8 @@ class _Class:
         match target:
             case ast.Name() | ast.Attribute(value=ast.Name(id="self")):
                 pass
+            case ast.Attribute() if self._is_tied_weight(target):
+                pass
             case ast.Tuple(elts=parts) if all(isinstance(part, ast.Name) for part in parts):
                 pass
             case _:
@@ -241,8 +247,26 @@ class _Class:
                 pass
             case ast.Attribute(value=ast.Name(id="engine"), attr=name) if name in DTYPES and ENGINE in self._imported:
                 pass
+            case ast.Attribute() if self._is_tied_weight(value) or self._is_own_parameter(value):
+                pass
             case _:
                 _reject(value, f"{ast.unparse(value)[:100]!r}, which it does not define")
+
+    def _is_tied_weight(self, value: ast.expr) -> bool:
+        """Whether it is `self.layer.weight`."""
+        match _path(value):
+            case ("self", layer, parameter) if isinstance(value, ast.Attribute):
+                return layer in self._attributes and parameter == TIED and self._base == MODULE
+            case _:
+                return False
+
+    def _is_own_parameter(self, value: ast.expr) -> bool:
+        """Whether it is `self.model.layer.bias`."""
+        match _path(value):
+            case ("self", "model", *layers, parameter) if self._base == TASK:
+                return bool(layers) and self._members.issuperset(layers) and parameter == OWN
+            case _:
+                return False
 
     def _comprehension(self, copies: ast.ListComp) -> None:
         """`[Block(width=width) for width in …]`."""
@@ -278,7 +302,7 @@ class _Class:
             case ("self", "model", *layers, "parameters"):
                 allowed = self._members.issuperset(layers)
             case ("self", layer, *layers, "requires_grad_"):
-                allowed = layer in self._attributes and self._members.issuperset(layers)
+                allowed = layer in self._attributes and (self._members | {OWN}).issuperset(layers)
             case (module, name) if module in self._imported:
                 allowed = (module, name) in allowed_functions()
             case (name, "map"):

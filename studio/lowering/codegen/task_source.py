@@ -6,8 +6,10 @@ import ast
 from functools import reduce
 
 from studio.document.model import Endpoint, TrainingSettings
+from studio.document.weight_sharing import tied_to
 from studio.lowering.checks.training_goal_checks import trained_layers
 from studio.lowering.codegen import syntax_trees
+from studio.lowering.codegen.model_source import OWN_OF_TIED
 from studio.lowering.codegen.safe_identifiers import Locals
 from studio.lowering.codegen.source_writer import MODEL_ROLES, SourceWriter
 from studio.lowering.schedules.schedule_chains import ScheduleChain, schedule_chains
@@ -112,9 +114,15 @@ def _parameters(writer: SourceWriter, optimizer: str) -> ast.expr:
         return syntax_trees.call(syntax_trees.attribute("self", "model", "parameters"))
     layers = trained_layers(writer.flow, optimizer)
     model = syntax_trees.attribute("self", "model")
-    members = [syntax_trees.member(syntax_trees.submodule(model, layer), "parameters") for layer in layers]
-    calls = [syntax_trees.call(member) for member in members]
-    return ast.List([ast.Starred(call, ast.Load()) for call in calls], ast.Load())
+    parameters: list[ast.expr] = []
+    for layer in layers:
+        module = syntax_trees.submodule(model, layer)
+        if tied_to(writer.flow.document.nodes, layer) is None:
+            found = syntax_trees.call(syntax_trees.member(module, "parameters"))
+            parameters.append(ast.Starred(found, ast.Load()))
+        else:
+            parameters.append(syntax_trees.member(module, OWN_OF_TIED))
+    return ast.List(parameters, ast.Load())
 
 
 def _losses(writer: SourceWriter) -> ast.FunctionDef:

@@ -14,6 +14,7 @@ HELP: Mapping[str, str] = {
     "several-loaders": "All tensors of a step come from one batch, so from one loader.",
     "loss-not-scalar": "Gradients are computed for a single value; reduction mean or sum reduces the loss to one.",
     "nothing-to-train": "An optimizer trains layers with parameters that its loss depends on and that are not frozen.",
+    "shared-weights": "Nodes that share weights are one layer, which is called several times in a step.",
     "shared-layers": "Two optimizers that change the same parameters undo each other's steps.",
     "unknown-layer": "An optimizer can only train layers with parameters that its loss depends on.",
     "left-alone": "A layer that no optimizer trains keeps its random initial values.",

@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable, Mapping
 
 from msgspec.structs import replace
 
-from studio.document import edits
+from studio.document import edits, weight_sharing
 from studio.document.graph_walk import walk
 from studio.document.model import Document, Endpoint, Json, Node, Wire
 from studio.lowering.problems.problem import Fix
@@ -74,6 +74,10 @@ def unfreeze(names: Iterable[str]) -> Fix:
 
 def freeze(name: str) -> Fix:
     return Fix(f"Freeze {name}", lambda document: edits.set_flag(document, [name], frozen=True))
+
+
+def separate_weights(name: str) -> Fix:
+    return Fix(f"Use separate weights for {name}", lambda document: weight_sharing.unshare(document, [name]))
 
 
 def trains(optimizer: str, layers: Iterable[str], title: str) -> Fix:

@@ -8,7 +8,7 @@ from types import MappingProxyType
 from PySide6.QtCore import QPointF, QRectF
 from PySide6.QtGui import QGuiApplication
 
-from studio.document import edits, node_clipboard
+from studio.document import edits, node_clipboard, weight_sharing
 from studio.document.frames import frames_of, remove_frames
 from studio.document.model import Document, Endpoint, Json, Wire
 from studio.nodes.types import NodeType
@@ -260,6 +260,29 @@ class CanvasActions:
 
     def recompute(self) -> None:
         self._toggle("recomputed", "Recompute", "Stop recomputing")
+
+    def share_weights(self) -> None:
+        """Let the selected nodes use the weights of the first one, or separate weights if they do so already."""
+        document, names = self._store.document, self._store.selection
+        chosen = [name for name in document.nodes if name in names]
+        shared = [name for name in chosen if document.nodes[name].shares]
+        if shared and len({weight_sharing.owner_of(document.nodes, name) for name in chosen}) == 1:
+            self._store.edit(
+                f"Use separate weights for {_described(shared)}",
+                lambda document: weight_sharing.unshare(document, shared),
+            )
+        elif len(chosen) > 1:
+            owner, *others = chosen
+            self._store.edit(
+                f"Share weights of {_described(chosen)}",
+                lambda document: weight_sharing.share(document, others, owner),
+            )
+
+    def select_sharing(self) -> None:
+        """Also select the nodes that share weights with the selected ones."""
+        nodes = self._store.document.nodes
+        found = [user for name in self._store.selection for user in weight_sharing.users_of(nodes, name)]
+        self._store.select(list(dict.fromkeys([*self._store.selection, *found])))
 
     def collapse(self) -> None:
         self._toggle("collapsed", "Collapse", "Expand")

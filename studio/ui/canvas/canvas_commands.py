@@ -125,6 +125,14 @@ def _editing(make: _CommandFactory) -> tuple[Command, ...]:
             icon="recomputed",
             needs=1,
         ),
+        make(
+            "share-weights",
+            "Share weights",
+            lambda v: v.canvas_actions.share_weights(),
+            menu="Edit",
+            icon="link",
+            needs=1,
+        ),
         make("collapse", "Collapse", lambda v: v.canvas_actions.collapse(), menu="Edit", needs=1),
     )
 
@@ -170,6 +178,13 @@ def _selecting(make: _CommandFactory) -> tuple[Command, ...]:
     return (
         make(
             "select-all", "Select all", lambda v: v.canvas_actions.select_all(), "Ctrl+A", menu="Edit", separated=True
+        ),
+        make(
+            "select-sharing",
+            "Select nodes with the same weights",
+            lambda v: v.canvas_actions.select_sharing(),
+            menu="Edit",
+            needs=1,
         ),
         make("select-linked", "Select connected", lambda v: v.canvas_actions.select_linked(), menu="Edit", needs=1),
     )

@@ -88,6 +88,7 @@ FIXES: dict[str, Fix] = {
     "unmute": quick_fixes.unmute("muted"),
     "unfreeze": quick_fixes.unfreeze(["frozen"]),
     "freeze": quick_fixes.freeze("hidden"),
+    "separate_weights": quick_fixes.separate_weights("sharing"),
     "trains": quick_fixes.trains("adam", ["hidden"], "Train it"),
     "follow": quick_fixes.follow("train_accuracy"),
     "wire_up": quick_fixes.wire_up(Endpoint("hidden", "output"), Endpoint("muted", "input")),
@@ -153,6 +154,7 @@ def test_the_edits_of_a_record_do_what_its_fix_does(project: Path) -> None:
     document = project_files.load(project)
     others = {
         "muted": Node("nn.ReLU", muted=True),
+        "sharing": Node("nn.Linear", shares="hidden"),
         "frozen": Node("nn.Linear", frozen=True),
         "other": Node("nn.MSELoss"),
     }

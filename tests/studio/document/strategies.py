@@ -8,7 +8,7 @@ from typing import get_args
 
 from hypothesis import strategies as st
 
-from studio.document import block_edits, blocks, edits, frames, node_clipboard, wire_routes
+from studio.document import block_edits, blocks, edits, frames, node_clipboard, weight_sharing, wire_routes
 from studio.document.block_grouping import group, unpack
 from studio.document.document_errors import EditError
 from studio.document.model import (
@@ -59,6 +59,7 @@ nodes = st.builds(
     frozen=st.booleans(),
     collapsed=st.booleans(),
     note=st.one_of(st.just(""), texts),
+    shares=st.sampled_from(["", "", "", "a", "b", "linear"]),
 )
 instances = st.builds(
     Node,
@@ -257,6 +258,11 @@ _KINDS: dict[str, tuple[Callable[..., Document], tuple[st.SearchStrategy[object]
         ),
         (_indices, _flag, _flag, _flag),
     ),
+    "share weights": (
+        lambda d, indices, index: weight_sharing.share(d, _some(d, indices), _at(d, index)),
+        (_indices, _index),
+    ),
+    "use separate weights": (lambda d, indices: weight_sharing.unshare(d, _some(d, indices)), (_indices,)),
     "set note": (lambda d, index, note: edits.set_note(d, _at(d, index), note), (_index, texts)),
     "set training": (lambda d, epochs, seed: edits.set_training(d, epochs=epochs, seed=seed), (st.integers(0, 9),) * 2),
     "set description": (edits.set_description, (texts,)),

@@ -31,6 +31,8 @@ class NodeContent:
     warning: str = ""
     frozen: bool = False
     recomputed: bool = False
+    shares: str = ""
+    """The node whose weights it uses."""
     muted: bool = False
     collapsed: bool = False
 
@@ -79,6 +81,7 @@ def node_content(
         warning=_texts(problems, "warning"),
         frozen=node.frozen,
         recomputed=node.recomputed,
+        shares=node.shares,
         muted=node.muted,
         collapsed=node.collapsed,
     )

@@ -211,6 +211,7 @@ def _paint_badges(painter: QPainter, content: NodeContent, width: float, style: 
             ("warning", style.warning, bool(content.warning)),
             ("frozen", style.accent, content.frozen),
             ("recomputed", style.accent, content.recomputed),
+            ("link", style.accent, bool(content.shares)),
             ("mute", style.dim, content.muted),
         )
         if shown

@@ -15,11 +15,11 @@ NODE = (
     ("canvas.rename", "canvas.mute", "canvas.freeze", "canvas.recompute", "canvas.collapse"),
     ("canvas.group", "canvas.unpack"),
     ("canvas.cut", "canvas.copy", "canvas.duplicate"),
-    ("canvas.select-linked", "canvas.layout", "canvas.frame"),
+    ("canvas.select-linked", "canvas.select-sharing", "canvas.layout", "canvas.frame"),
     ("canvas.delete", "canvas.delete-bridge"),
 )
 SEVERAL = (
-    ("canvas.mute", "canvas.freeze", "canvas.recompute", "canvas.collapse"),
+    ("canvas.mute", "canvas.freeze", "canvas.recompute", "canvas.share-weights", "canvas.collapse"),
     ("canvas.group", "canvas.unpack"),
     ("canvas.cut", "canvas.copy", "canvas.duplicate"),
     ("canvas.layout", "canvas.frame"),

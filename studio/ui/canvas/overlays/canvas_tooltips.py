@@ -51,6 +51,7 @@ def _node(store: ScopeStore, scene: CanvasScene, name: str) -> str:
         "Muted: passes its input through." if content.muted else "",
         "Frozen: its parameters are not trained." if content.frozen else "",
         "Recomputed: its activations are recomputed in the backward pass to save memory." if content.recomputed else "",
+        f"Uses the weights of <b>{html.escape(content.shares)}</b>." if content.shares else "",
         _error(content.error),
         _warning(content.warning),
     )

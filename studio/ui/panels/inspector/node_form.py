@@ -11,6 +11,7 @@ from PySide6.QtWidgets import QGridLayout, QHBoxLayout, QVBoxLayout, QWidget
 from engine.registry import REQUIRED, Parameter
 from studio.document import blocks, edits
 from studio.document.model import Document, Endpoint
+from studio.document.weight_sharing import layer_of
 from studio.lowering.analysis.block_types import known_type
 from studio.lowering.problems.problem import Problem
 from studio.nodes.types import NodeType, Role
@@ -18,6 +19,7 @@ from studio.ui import number_format
 from studio.ui.panels.inspector.learning_rate_plot import LearningRatePlot
 from studio.ui.panels.inspector.node_header import MultiSelectionHeader, NodeHeader
 from studio.ui.panels.inspector.parameter_row import ParameterEdit, ParameterRow, RowState
+from studio.ui.panels.inspector.shared_weights import SharedWeightsRow
 from studio.ui.panels.inspector.trained_layers import TrainedLayersList
 from studio.ui.project.scope_store import ScopeStore
 from studio.ui.widgets import buttons
@@ -70,6 +72,7 @@ class NodeForm(QWidget):
         for row in self.offers:
             self._column.addWidget(row)
         self._trained_layers = self._layer_list()
+        self.shared_weights = self._owner_list()
         self._schedule_plot = LearningRatePlot()
         self._figures = QGridLayout()
         self._figures.setHorizontalSpacing(8)
@@ -98,6 +101,8 @@ class NodeForm(QWidget):
         self._show_figures()
         if self._trained_layers is not None:
             self._trained_layers.refresh()
+        if self.shared_weights is not None:
+            self.shared_weights.refresh()
         if len(self.names) == 1:
             plans = self._store.report.learning_rate_plans.values()
             self._schedule_plot.show_schedule(next((each for each in plans if self.names[0] in each.nodes), None))
@@ -129,6 +134,14 @@ class NodeForm(QWidget):
         self._column.addWidget(layers)
         return layers
 
+    def _owner_list(self) -> SharedWeightsRow | None:
+        kind = next(iter(self._kinds), None)
+        if len(self.names) != 1 or kind is None or kind.role not in (Role.LAYER, Role.BLOCK):
+            return None
+        row = SharedWeightsRow(self._store, self.names[0], self)
+        self._column.addWidget(row)
+        return row
+
     def _value(self, parameter: Parameter) -> RowState:
         values = [self._one_value(name, parameter) for name in self.names]
         if all(value == values[0] for value in values):
@@ -136,7 +149,8 @@ class NodeForm(QWidget):
         return RowState(is_set=any(value.is_set for value in values), is_mixed=True)
 
     def _one_value(self, name: str, parameter: Parameter) -> RowState:
-        params = self._store.document.nodes[name].params
+        nodes = self._store.document.nodes
+        params = nodes[layer_of(nodes, name)].params
         if parameter.name in params:
             value = params[parameter.name]
             is_list = parameter.kind in ("bool", "choice") and blocks.values_per_copy(value) is not None
