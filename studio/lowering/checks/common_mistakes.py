@@ -168,9 +168,8 @@ def _linear_behind(graph: NodeGraph, end: Endpoint) -> str | None:
     """The linear layer that a tensor comes from, through reshape and dropout layers only."""
 
     def before(end: Endpoint) -> list[Endpoint]:
-        node_type = graph.types[end.node]
-        source = graph.source(end.node, node_type.inputs[0].name) if node_type.group in TRANSPARENT_GROUPS else None
-        return [] if source is None else [source]
+        sources = list(graph.sources(end.node).values())
+        return sources if graph.types[end.node].group in TRANSPARENT_GROUPS and len(sources) == 1 else []
 
     return next((end.node for end in walk([end], before) if graph.types[end.node].group in LINEAR_GROUPS), None)
 
@@ -231,12 +230,15 @@ def _data_classes(flow: Dataflow, loss: str) -> int | None:
 def _check_consecutive_linear(graph: NodeGraph, name: str) -> Iterator[Problem]:
     """Two linear layers without an activation between them.
 
-    Grouped convolutions are exempt: a depthwise and a pointwise convolution together save parameters.
+    Grouped convolutions are exempt: a depthwise and a pointwise convolution together save parameters. So are layers
+    with several readers, such as an embedding that queries, keys and values are computed from.
     """
     port = graph.types[name].inputs[0].name
     end = graph.source(name, port)
     before = None if end is None else _linear_behind(graph, end)
     if before is None or before == name or any(_is_grouped(graph, layer) for layer in (before, name)):
+        return
+    if not _has_one_reader(graph, before, name):
         return
     message = (
         f"{before} and {name} have no activation between them, so together they compute a single linear map. "
@@ -249,6 +251,16 @@ def _check_consecutive_linear(graph: NodeGraph, name: str) -> Iterator[Problem]:
         else quick_fixes.insert(Endpoint(name, port), Node("nn.ReLU"), title=f"Insert ReLU before {name}")
     )
     yield Problem("warning", "no-activation", message, node=name, fix=fix)
+
+
+def _has_one_reader(graph: NodeGraph, layer: str, last: str) -> bool:
+    """Whether the output of a layer, and all that is computed from it before `last`, has no other reader."""
+
+    def readers(name: str) -> list[str]:
+        ends = (Endpoint(name, output.name) for output in graph.types[name].outputs)
+        return [] if name == last else [reader.node for end in ends for reader in graph.readers(end)]
+
+    return all(len(readers(name)) == 1 for name in walk([layer], readers) if name != last)
 
 
 def _is_grouped(graph: NodeGraph, name: str) -> bool:

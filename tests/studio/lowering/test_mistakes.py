@@ -6,7 +6,7 @@ from studio.document import edits
 from studio.document.model import Document, Node
 from studio.nodes.catalogue import catalogue
 from studio.nodes.types import Role
-from tests.studio.lowering.graphs import changed, codes, digits, fixed, mlp, only, report
+from tests.studio.lowering.graphs import changed, codes, digits, fixed, mlp, only, report, wire
 
 FLATTEN = {"flatten": "nn.Flatten"}
 LOGITS = {"logits": Node("nn.Linear", {"out_features": 10})}
@@ -66,6 +66,26 @@ def test_a_depthwise_and_a_pointwise_convolution_need_no_activation_between() ->
 
     assert codes(pair(4)) == []
     assert codes(pair(1)) == ["no-activation"]
+
+
+def test_a_linear_layer_that_several_layers_read_needs_no_activation() -> None:
+    chain = {**FLATTEN, "embed": Node("nn.Linear", {"out_features": 8}), "left": Node("nn.Linear", {"out_features": 4})}
+    document = digits({**chain, "relu": "nn.ReLU", **LOGITS})
+    assert codes(document) == ["no-activation"]
+    document = edits.add_all(document, {"right": Node("nn.Linear", {"out_features": 4}), "add": Node("ops.add")})
+    wires = ["embed.output -> right.input", "left.output -> add.x", "right.output -> add.y", "add.output -> relu.input"]
+    for each in wires:
+        document = edits.connect(document, wire(each))
+    assert codes(document) == []
+
+
+def test_joined_tensors_are_no_linear_map_of_one_layer() -> None:
+    chain = {**FLATTEN, "fc": Node("nn.Linear", {"out_features": 8}), **LOGITS}
+    document = edits.disconnect(digits(chain), [wire("fc.output -> logits.input")])
+    document = edits.add(document, "join", Node("ops.cat", {"dim": 1}))
+    for each in ("fc.output -> join.a", "flatten.output -> join.b", "join.output -> logits.input"):
+        document = edits.connect(document, wire(each))
+    assert codes(document) == []
 
 
 def test_message_contains_the_values() -> None:
