@@ -23,6 +23,7 @@ from studio.ui.canvas.level_of_detail import READABLE
 from studio.ui.canvas.moved_items import moved_items
 from studio.ui.canvas.nodes.node_layout import HEADER
 from studio.ui.canvas.wires.pending_wire import PendingWire
+from studio.ui.canvas.wires.route_actions import without_points
 from studio.ui.canvas.wires.wire_graph import Direction, nearest_in_direction
 
 _PASTE_STEP = 3.0 * GRID
@@ -137,14 +138,20 @@ class CanvasActions:
     # -- removing
 
     def delete(self) -> None:
-        """Delete the selected nodes, wires and frames."""
+        """Delete the selected nodes, wires, frames and reroute points."""
         names, wires, frames = self._store.selection, self._scene.selected_wires, self._scene.frames.selected
+        points = self._scene.selected_points
 
         def change(document: Document) -> Document:
-            return remove_frames(edits.remove(edits.disconnect(document, wires), names), frames)
+            document = edits.disconnect(without_points(document, points), wires)
+            return remove_frames(edits.remove(document, names), frames)
 
         if names or wires or frames:
             self._store.edit(f"Delete {self._described(names, wires, frames)}", change)
+        elif points:
+            wire, _ = next(iter(points))
+            what = f"{len(points)} reroute points" if len(points) > 1 else f"reroute point of {wire.target}"
+            self._store.edit(f"Delete {what}", change)
 
     def delete_and_reconnect(self) -> None:
         """Delete the selected nodes and connect their inputs to their outputs."""

@@ -22,6 +22,7 @@ def canvas_commands(current: Callable[[], CanvasView | None], scope: QWidget) ->
     return (
         *_editing(make),
         *_framing(make),
+        *_rerouting(make),
         *_selecting(make),
         *_viewing(make),
         *_arranging(make),
@@ -143,6 +144,27 @@ def _has_copyable(view: CanvasView) -> bool:
 
 def _has_renamable(view: CanvasView) -> bool:
     return len(view.store.selection) == 1 or (not view.store.selection and len(view.canvas_scene.frames.selected) == 1)
+
+
+def _rerouting(make: _CommandFactory) -> tuple[Command, ...]:
+    menu = "Edit/Wire"
+    return (
+        make(
+            "reroute",
+            "Add reroute point",
+            lambda v: v.add_reroute_point(),
+            menu=menu,
+            icon="bridge",
+            when=lambda v: len(v.canvas_scene.selected_wires) == 1,
+        ),
+        make(
+            "straighten",
+            "Remove reroute points",
+            lambda v: v.route_actions.straighten(),
+            menu=menu,
+            when=lambda v: bool(v.route_actions.rerouted),
+        ),
+    )
 
 
 def _framing(make: _CommandFactory) -> tuple[Command, ...]:

@@ -10,7 +10,7 @@ from PySide6.QtWidgets import QGraphicsScene
 
 from studio.document import blocks
 from studio.document.document_difference import difference
-from studio.document.model import Document, Node, Wire
+from studio.document.model import Document, Endpoint, Node, Routes, Wire
 from studio.lowering.report import Report
 from studio.nodes.types import NodeType, PortType
 from studio.ui.canvas.canvas_style import CanvasStyle
@@ -69,6 +69,7 @@ class CanvasScene(QGraphicsScene):
         """Nodes that a preview of many nodes moved without rerouting wires."""
         self.wire_router = WireRouter(self)
         self.wire_router.rerouted.connect(self._on_rerouted)
+        self._previewed_routes: set[Endpoint] = set()
         self._widened: dict[str, float] = {}
         """Previous widths of nodes that became wider."""
         self.frames = FrameItems(self, self.paint_context)
@@ -120,6 +121,9 @@ class CanvasScene(QGraphicsScene):
             self._refresh_nodes(self._unknown_types())
         if change.blocks is not None:
             self._refresh_nodes(name for name, node in new.nodes.items() if blocks.name_of(node) is not None)
+        if change.routes is not None:
+            self._draw_routes({end: new.routes.get(end, ()) for end in {*old.routes, *new.routes}})
+            self._previewed_routes.clear()
         if change.frames is not None:
             self.frames.apply(change.frames)
         self.wire_router.reroute()
@@ -193,12 +197,14 @@ class CanvasScene(QGraphicsScene):
             before.update()
         if self._hit.wire in self.wires:
             self.wires[self._hit.wire].set_state(hovered=False)
+            self.wires[self._hit.wire].set_point_state()
         self._hit = hit
         if (now := self.nodes.get(hit.node or "")) is not None:
             now.state.hovered_port = hit.key
             now.update()
         if hit.wire is not None:
             self.wires[hit.wire].set_state(hovered=True)
+            self.wires[hit.wire].set_point_state(hovered=hit.point)
         self._highlight_wires(self.graph.path_through(hit.wire) if hit.wire is not None else frozenset())
 
     def highlight_nodes(self, names: Iterable[str]) -> None:
@@ -210,12 +216,18 @@ class CanvasScene(QGraphicsScene):
                 item.update()
         self.overview_layer.refresh()
 
-    def select_wires(self, wires: Iterable[Wire], *, frames: Iterable[str] = ()) -> None:
-        """Select these wires and frames, and no others."""
-        chosen = set(wires)
+    def select_wires(
+        self, wires: Iterable[Wire], *, frames: Iterable[str] = (), points: Iterable[tuple[Wire, int]] = ()
+    ) -> None:
+        """Select these wires, frames and reroute points, and no others."""
+        chosen, by_wire = set(wires), defaultdict[Wire, set[int]](set)
+        for wire, index in points:
+            by_wire[wire].add(index)
         self.frames.select(frames)
         for wire, item in self.wires.items():
             item.set_state(selected=wire in chosen)
+            if item.points:
+                item.set_point_state(selected=frozenset(by_wire[wire]))
         self.overview_layer.refresh()
         self.other_selection_changed.emit()
 
@@ -227,11 +239,22 @@ class CanvasScene(QGraphicsScene):
     def preview_items(self, items: MovedItems, dx: float, dy: float) -> None:
         """Show items moved by an offset until `end_preview` or the next document change."""
         self.frames.preview(items.moved_frames(dx, dy))
+        if len(items.nodes) <= _MAX_LIVE:  # otherwise the items of the wires move as they are
+            self._draw_routes(items.moved_routes(dx, dy))
         self.preview(items.node_positions(dx, dy))
 
+    def preview_routes(self, routes: Routes) -> None:
+        """Show wires with other reroute points until `end_preview` or the next document change."""
+        self._draw_routes(routes)
+        self._finish_move()
+
     def end_preview(self) -> None:
-        """Move nodes and frames back to their positions in the document."""
+        """Move nodes, frames and reroute points back to their positions in the document."""
         self.frames.end_preview()
+        if self._previewed_routes:
+            self._draw_routes({end: self._document.routes.get(end, ()) for end in self._previewed_routes})
+            self._previewed_routes.clear()
+            self._finish_move()
         nodes, names = self._document.nodes, self._previewed
         self._previewed = set()
         self._set_positions({name: nodes[name].at for name in names if name in nodes})
@@ -277,6 +300,18 @@ class CanvasScene(QGraphicsScene):
             self.overview_layer.refresh()
         self.moved.emit()
 
+    def _finish_move(self) -> None:
+        self.wire_router.reroute()
+        self._on_rerouted()
+
+    def _draw_routes(self, routes: Routes) -> None:
+        """Draw the wires into these inputs through other reroute points."""
+        self._previewed_routes |= routes.keys()
+        for end, points in routes.items():
+            for item in self._wires_at[end.node]:
+                if item.wire.target == end and item.set_points(points):
+                    self._place_wire(item)
+
     def _on_rerouted(self) -> None:
         self.paint_context.revision += 1
         self.overview_layer.refresh()
@@ -287,6 +322,11 @@ class CanvasScene(QGraphicsScene):
     @property
     def selected_wires(self) -> tuple[Wire, ...]:
         return tuple(wire for wire, item in self.wires.items() if item.is_selected)
+
+    @property
+    def selected_points(self) -> tuple[tuple[Wire, int], ...]:
+        """The selected reroute points: wire and index."""
+        return tuple((wire, index) for wire, item in self.wires.items() for index in sorted(item.selected_points))
 
     @property
     def graph(self) -> WireGraph:
@@ -367,9 +407,10 @@ class CanvasScene(QGraphicsScene):
 
     def _add_wire(self, wire: Wire) -> None:
         item = WireItem(self.paint_context, wire, self._port_type(wire), *self._end_points(wire))
+        item.set_points(self._document.routes.get(wire.target, ()))
         item.set_painting_disabled(self.paint_context.zoom.detail is LevelOfDetail.COLOR)
         self.wires[wire] = item
-        self.wire_router.place_wire(item, (self.nodes[wire.source.node], self.nodes[wire.target.node]))
+        self._place_wire(item)
         self._wires_at[wire.source.node].add(item)
         self._wires_at[wire.target.node].add(item)
         self.addItem(item)
@@ -384,7 +425,10 @@ class CanvasScene(QGraphicsScene):
     def _reroute(self, items: Iterable[WireItem]) -> None:
         for item in items:
             item.route(*self._end_points(item.wire))
-            self.wire_router.place_wire(item, (self.nodes[item.wire.source.node], self.nodes[item.wire.target.node]))
+            self._place_wire(item)
+
+    def _place_wire(self, item: WireItem) -> None:
+        self.wire_router.place_wire(item, (self.nodes[item.wire.source.node], self.nodes[item.wire.target.node]))
 
     def _follow(self, wires: Iterable[WireItem]) -> None:
         """Move wires with the nodes of a preview: as they are if both ends move equally, else with a direct curve."""

@@ -48,6 +48,7 @@ from studio.ui.canvas.overlays.canvas_overlays import CanvasOverlays
 from studio.ui.canvas.overlays.canvas_tooltips import selection_description, tooltip
 from studio.ui.canvas.scope_cameras import ScopeCameras
 from studio.ui.canvas.wires.pending_wire import PendingWire
+from studio.ui.canvas.wires.route_actions import RouteActions
 from studio.ui.project.scope_store import ScopeStore
 from studio.ui.theme.theme import Theme, ThemeManager
 
@@ -83,6 +84,7 @@ class CanvasView(QGraphicsView):
         """Actions of commands and menus."""
         self.block_actions = BlockActions(self.context)
         self.frame_actions = FrameActions(self.context)
+        self.route_actions = RouteActions(self.context)
         self.overlays = CanvasOverlays(self.context, self.canvas_actions, themes)
         self._cameras = ScopeCameras(store, self.camera, self.canvas_actions.open_at_readable_zoom)
         self._drop_handler = DropHandler(self.context, self.canvas_actions, self.drop_refused.emit)
@@ -185,6 +187,11 @@ class CanvasView(QGraphicsView):
         if self.frame_actions.add_around_selection(self._pointer_position) is not None:
             self.edit_frame()
 
+    def add_reroute_point(self) -> None:
+        """Add a reroute point to the selected wire, near the pointer."""
+        if len(self.canvas_scene.selected_wires) == 1:
+            self.route_actions.add_point(self.canvas_scene.selected_wires[0], self._pointer_position)
+
     def add_comment(self) -> None:
         """Add a comment at the pointer, or at the center of the view, and open its editor."""
         if self.frame_actions.add_comment(self._pointer_position) is not None:
@@ -250,6 +257,8 @@ class CanvasView(QGraphicsView):
             self.overlays.open_search(pointer.scene)
         elif hit.node is not None and hit.port is None and not self.store.enter(hit.node):
             self.overlays.open_editor(hit.node)
+        elif hit.wire is not None and hit.point is None:
+            self.route_actions.add_point(hit.wire, pointer.scene)
         elif hit.frame is not None:
             self.canvas_scene.select_wires((), frames=[hit.frame])
             self.edit_frame()

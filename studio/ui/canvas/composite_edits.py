@@ -4,13 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
+from msgspec.structs import replace
+
 from studio.document import edits
+from studio.document.frames import change_frame, nodes_in
 from studio.document.model import Document, Endpoint, Node, Wire
+from studio.document.wire_routes import inner_routes
 from studio.lowering.analysis.block_types import known_type
 from studio.lowering.analysis.node_graph import bypass_input
 from studio.nodes.catalogue import Catalogue
 from studio.nodes.types import NodeType
-from studio.ui.canvas.geometry import Box, snap_up
+from studio.ui.canvas.frames.frame_geometry import around
+from studio.ui.canvas.geometry import Box, bounds, snap_up
 from studio.ui.canvas.layout.push_nodes import WIRE_LENGTH, push_right, shifted_clear_of
 from studio.ui.canvas.wires.pending_wire import PendingWire
 
@@ -116,6 +121,33 @@ def remove_and_reconnect(document: Document, catalogue: Catalogue, names: Iterab
 def move_nodes(document: Document, positions: Mapping[str, tuple[float, float]]) -> Document:
     """Move nodes that still exist."""
     return edits.move(document, {name: at for name, at in positions.items() if name in document.nodes})
+
+
+def lay_out(document: Document, positions: Mapping[str, tuple[float, float]], boxes: Mapping[str, Box]) -> Document:
+    """Move nodes as a layout does: their frames follow, and the wires among them lose their reroute points.
+
+    Args:
+        boxes: boxes of the nodes before
+    """
+    framed = {
+        name: members
+        for name, frame in document.frames.items()
+        if (members := nodes_in(document, frame)) and all(member in positions for member in members)
+    }
+    kept = document.routes.keys() - inner_routes(document, positions).keys()
+    document = move_nodes(document, positions)
+    for name, members in framed.items():
+        moved = (boxes[member].moved(*_offset(boxes[member], positions[member])) for member in members)
+        if (inner := bounds(moved)) is not None:
+            box = around(inner)
+            document = change_frame(document, name, at=(box.left, box.top), size=(box.width, box.height))
+    if len(kept) < len(document.routes):
+        document = replace(document, routes={end: points for end, points in document.routes.items() if end in kept})
+    return document
+
+
+def _offset(box: Box, at: tuple[float, float]) -> tuple[float, float]:
+    return at[0] - box.left, at[1] - box.top
 
 
 def toggle_flag(document: Document, names: Iterable[str], flag: str) -> Document:

@@ -23,6 +23,8 @@ class Hit:
     side: Side | None = None
     port: str | None = None
     wire: Wire | None = None
+    point: int | None = None
+    """Index of a reroute point of the wire."""
     frame: str | None = None
     edges: tuple[int, int] = (0, 0)
     """Edges of the frame: -1 for left or top, 1 for right or bottom; (0, 0) for its title or text."""
@@ -44,18 +46,20 @@ NO_HIT = Hit()
 def pick(
     nodes: Iterable[NodeItem], wires: Iterable[WireItem], x: float, y: float, scale: float, *, ports: bool = True
 ) -> Hit:
-    """The nearest port within reach, else the topmost node, else the nearest wire.
+    """The nearest port within reach, else the topmost node, else the nearest reroute point, else the nearest wire.
 
     Args:
         nodes, wires: candidates near the point, from the scene's spatial index
-        ports: whether ports can be hit
+        ports: whether ports and reroute points can be hit
     """
-    nodes = tuple(nodes)
+    nodes, wires = tuple(nodes), tuple(wires)
     if ports and (hit := _port(nodes, x, y, _PORT_REACH * max(1.0, min(1 / scale, 1.4)))) is not None:
         return hit
     inside = [node for node in nodes if _contains(node, x, y)]
     if inside:
         return Hit(node=max(inside, key=lambda node: (node.zValue(), node.number)).name)
+    if ports and (hit := _reroute_point(wires, x, y, _PORT_REACH / max(scale, 0.7))) is not None:
+        return hit
     near = [(item.curve.distance((x, y)), item) for item in wires]
     reach = _WIRE_REACH / scale
     best = min(
@@ -74,6 +78,16 @@ def _port(nodes: Iterable[NodeItem], x: float, y: float, reach: float) -> Hit | 
                 if distance <= reach and (best is None or distance < best[0]):
                     best = (distance, Hit(node.name, side, name))
     return best[1] if best else None
+
+
+def _reroute_point(wires: Iterable[WireItem], x: float, y: float, reach: float) -> Hit | None:
+    points = (
+        (math.hypot(point[0] - x, point[1] - y), item.wire, index)
+        for item in wires
+        for index, point in enumerate(item.points)
+    )
+    distance, wire, index = min(points, default=(math.inf, None, None))
+    return Hit(wire=wire, point=index) if distance <= reach else None
 
 
 def _contains(node: NodeItem, x: float, y: float) -> bool:

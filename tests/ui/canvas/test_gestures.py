@@ -391,7 +391,7 @@ def test_right_click_selects_a_node_and_opens_its_menu(
     menu.close()
 
 
-@pytest.mark.parametrize(("position", "first"), [((600, 300), "Add node…"), ((1040, 36), "Delete")])
+@pytest.mark.parametrize(("position", "first"), [((600, 300), "Add node…"), ((1040, 36), "Add reroute point")])
 def test_context_menus_of_wire_and_canvas(user: MouseAndKeyboard, position: tuple[float, float], first: str) -> None:
     user.click(user.at(*position), RIGHT)
     menu = QApplication.activePopupWidget()

@@ -12,6 +12,7 @@ from studio.ui.canvas.gestures.draw_wire import DrawWireGesture
 from studio.ui.canvas.gestures.gesture import Gesture
 from studio.ui.canvas.gestures.move_frame import MoveFrameGesture
 from studio.ui.canvas.gestures.move_nodes import MoveNodesGesture
+from studio.ui.canvas.gestures.move_reroute_point import MoveReroutePointGesture
 from studio.ui.canvas.gestures.pan_canvas import PanGesture
 from studio.ui.canvas.gestures.pick_wire import PickWireGesture
 from studio.ui.canvas.gestures.resize_frame import ResizeFrameGesture
@@ -40,6 +41,8 @@ def gesture_for_press(
         return _gesture_on_port(context, pointer, hit)
     if hit.node is not None:
         return MoveNodesGesture(context, pointer, hit.node)
+    if hit.wire is not None and hit.point is not None:
+        return MoveReroutePointGesture(context, pointer, hit.wire, hit.point)
     if hit.wire is not None:
         return PickWireGesture(context, pointer, hit.wire)
     if hit.frame is not None:

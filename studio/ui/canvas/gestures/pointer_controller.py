@@ -134,7 +134,7 @@ class PointerController(QObject):
         elif hit.port is not None:
             shape = Qt.CursorShape.CrossCursor
         elif hit.wire is not None:
-            shape = Qt.CursorShape.PointingHandCursor
+            shape = Qt.CursorShape.PointingHandCursor if hit.point is None else Qt.CursorShape.SizeAllCursor
         elif hit.frame is not None:
             shape = _RESIZING.get(hit.edges, Qt.CursorShape.SizeAllCursor)
         self._viewport.setCursor(shape)

@@ -26,7 +26,10 @@ class RightButtonGesture(Gesture):
         store, scene = self.context.store, self.context.scene
         if hit.node is not None and hit.node not in store.selection:
             store.select({hit.node})
-        if hit.wire is not None and hit.wire not in scene.selected_wires:
+        if hit.wire is not None and hit.point is not None and (hit.wire, hit.point) not in scene.selected_points:
+            store.select(())
+            scene.select_wires((), points=[(hit.wire, hit.point)])
+        elif hit.wire is not None and hit.point is None and hit.wire not in scene.selected_wires:
             store.select(())
             scene.select_wires({hit.wire})
         if hit.frame is not None and hit.frame not in scene.frames.selected:

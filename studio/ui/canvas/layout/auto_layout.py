@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from concurrent.futures import Future, ThreadPoolExecutor
 from functools import partial
 from threading import Event
@@ -77,8 +77,11 @@ class AutoLayout(QObject):
 
     def move_to(self, title: str, positions: Positions) -> None:
         """Move nodes in one edit, with an animation."""
+        self._animate(title, positions, partial(composite_edits.move_nodes, positions=positions))
+
+    def _animate(self, title: str, positions: Positions, change: Callable[[Document], Document]) -> None:
         before = {name: self._scene.nodes[name].at for name in positions if name in self._scene.nodes}
-        if not self._store.edit(title, lambda document: composite_edits.move_nodes(document, positions)):
+        if not self._store.edit(title, change):
             return
         duration = motion.duration(140)
         if duration and before != positions and len(positions) <= _MAX_ANIMATED:
@@ -111,7 +114,10 @@ class AutoLayout(QObject):
             return
         self._document = None
         moved = next(iter(positions)) if len(positions) == 1 else f"{len(positions)} nodes"
-        self.move_to(f"Lay out {moved}", positions)
+        boxes = self._scene.boxes(positions)
+        self._animate(
+            f"Lay out {moved}", positions, lambda document: composite_edits.lay_out(document, positions, boxes)
+        )
 
     def _advance(self, t: float) -> None:
         self._scene.preview(

@@ -28,7 +28,7 @@ SEVERAL = (
     ("canvas.distribute-x", "canvas.distribute-y"),
     ("canvas.delete", "canvas.delete-bridge"),
 )
-WIRE = (("canvas.delete",),)
+WIRE = (("canvas.reroute", "canvas.straighten"), ("canvas.delete",))
 FRAME = (
     ("canvas.rename", "canvas.frame-text"),
     tuple(f"canvas.frame-{color}" for color in COLORS),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
@@ -16,6 +16,8 @@ _BACK = 96.0
 _CLEAR = 72.0
 """Distance of the lane below both ends if they have about the same y coordinate."""
 _TURN = 40.0
+_TENSION = 0.38
+"""Length of a tangent at a reroute point, as a share of the distance to the next one."""
 _STEPS = 24
 """Number of line segments that approximate a Bézier curve."""
 _CELL = 4.0
@@ -93,6 +95,12 @@ class WireCurve:
         """The points of a polyline that approximates the curve."""
         return (self.start, *(piece.at(index / _STEPS) for piece in self.pieces for index in range(1, _STEPS + 1)))
 
+    def nearest(self, point: tuple[float, float]) -> tuple[int, Point]:
+        """The number of the piece and the point of the polyline that are nearest to `point`."""
+        ends = list(pairwise(self.points))
+        number = min(range(len(ends)), key=lambda index: _segment_distance(*ends[index], point))
+        return number // _STEPS, _nearest_on_segment(*ends[number], point)
+
     def distance(self, point: tuple[float, float]) -> float:
         """Distance of `point` from the polyline of the curve."""
         return min(_segment_distance(a, b, point) for a, b in pairwise(self.points))
@@ -156,6 +164,30 @@ def wire_curve(
     """
     a, b = Point(*start), Point(*end)
     return WireCurve((_forwards(a, b),) if b.x >= a.x - _BACK and lane is None else _backwards(a, b, lane, extra_turns))
+
+
+def curve_through(
+    start: tuple[float, float], points: Sequence[tuple[float, float]], end: tuple[float, float]
+) -> WireCurve:
+    """A smooth curve through reroute points, with one piece between each two."""
+    stops = [Point(*point) for point in (start, *points, end)]
+    inner = (_direction(before, after) for before, after in zip(stops, stops[2:], strict=False))
+    tangents = [Point(1, 0), *inner, Point(1, 0)]
+    pieces: list[Bezier] = []
+    for index, (a, b) in enumerate(pairwise(stops)):
+        reach = _TENSION * math.hypot(b.x - a.x, b.y - a.y)
+        out, back = tangents[index], tangents[index + 1]
+        first, second = (
+            Point(a.x + reach * out.x, a.y + reach * out.y),
+            Point(b.x - reach * back.x, b.y - reach * back.y),
+        )
+        pieces.append(Bezier(a, first, second, b))
+    return WireCurve(tuple(pieces))
+
+
+def _direction(a: Point, b: Point) -> Point:
+    length = math.hypot(b.x - a.x, b.y - a.y)
+    return Point((b.x - a.x) / length, (b.y - a.y) / length) if length else Point(1, 0)
 
 
 def _forwards(start: Point, end: Point) -> Bezier:
@@ -222,11 +254,16 @@ def _widened(box: Box, by: float) -> Box:
     return Box(box.left - by, box.top - by, box.right + by, box.bottom + by)
 
 
-def _segment_distance(a: Point, b: Point, point: tuple[float, float]) -> float:
+def _nearest_on_segment(a: Point, b: Point, point: tuple[float, float]) -> Point:
     dx, dy = b.x - a.x, b.y - a.y
     length = dx * dx + dy * dy
     t = 0.0 if length == 0 else min(max(((point[0] - a.x) * dx + (point[1] - a.y) * dy) / length, 0.0), 1.0)
-    return math.hypot(point[0] - a.x - t * dx, point[1] - a.y - t * dy)
+    return Point(a.x + t * dx, a.y + t * dy)
+
+
+def _segment_distance(a: Point, b: Point, point: tuple[float, float]) -> float:
+    nearest = _nearest_on_segment(a, b, point)
+    return math.hypot(point[0] - nearest.x, point[1] - nearest.y)
 
 
 def _cross(a: tuple[float, float], b: tuple[float, float], c: tuple[float, float], d: tuple[float, float]) -> bool:

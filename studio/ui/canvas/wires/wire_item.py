@@ -15,7 +15,7 @@ from studio.ui.canvas.level_of_detail import Zoom
 from studio.ui.canvas.paint_context import PaintContext
 from studio.ui.canvas.wires import wire_label, wire_painter
 from studio.ui.canvas.wires.route_search import Obstacles, find_route
-from studio.ui.canvas.wires.wire_curve import WireCurve, wire_curve
+from studio.ui.canvas.wires.wire_curve import WireCurve, curve_through, wire_curve
 from studio.ui.canvas.wires.wire_label import WireLabel
 from studio.ui.canvas.wires.wire_role import WireRole, wire_role
 
@@ -33,6 +33,10 @@ class WireItem(QGraphicsRectItem):
         self._paint_context = paint_context
         self.wire = wire
         self.kind = kind
+        self.points: tuple[tuple[float, float], ...] = ()
+        """Reroute points in the order from the output."""
+        self.selected_points: frozenset[int] = frozenset()
+        self._hovered_point: int | None = None
         self.label = ""
         self.error = ""
         self._highlighted = False
@@ -50,14 +54,28 @@ class WireItem(QGraphicsRectItem):
     def route(self, start: Point, end: Point) -> None:
         """Update the end points."""
         self.setPos(0, 0)
-        if start == self._direct.start and end == self._direct.end:
-            return
-        self._direct = wire_curve(start, end)
+        if start != self._direct.start or end != self._direct.end:
+            self._draw(start, end)
+
+    def set_points(self, points: tuple[tuple[float, float], ...]) -> bool:
+        """Draw the wire through these reroute points. Returns whether they are other points."""
+        if points == self.points:
+            return False
+        if len(points) != len(self.points):
+            self.selected_points = frozenset()
+        self.points = points
+        self._draw(self._direct.start, self._direct.end)
+        return True
+
+    def _draw(self, start: Point, end: Point) -> None:
+        self._direct = curve_through(start, self.points, end) if self.points else wire_curve(start, end)
         self.rank = _rank(self.wire, start, end)
         self._set_curve(self._direct)
 
     def avoid(self, find_obstacles: Callable[[Box], Obstacles]) -> None:
-        """Route the wire around the obstacles in a box."""
+        """Route the wire around the obstacles in a box, unless it has reroute points."""
+        if self.points:
+            return
         curve = find_route(self._direct, find_obstacles)
         if curve != self.curve:
             self._set_curve(curve)
@@ -100,6 +118,14 @@ class WireItem(QGraphicsRectItem):
             self._update_bounds()
             self.update()
 
+    def set_point_state(self, *, selected: frozenset[int] | None = None, hovered: int | None = None) -> None:
+        """Set which reroute points are selected (None: no change), and which one is under the pointer."""
+        before = (self.selected_points, self._hovered_point)
+        self.selected_points = self.selected_points if selected is None else selected
+        self._hovered_point = hovered
+        if before != (self.selected_points, hovered):
+            self.update()
+
     @property
     def role(self) -> WireRole:
         return wire_role(self.kind, self.wire.source.port, self.wire.target.port)
@@ -131,6 +157,8 @@ class WireItem(QGraphicsRectItem):
         painter.setBrush(Qt.BrushStyle.NoBrush)
         painter.setPen(self.pen())
         painter.drawPath(self.path)
+        if self.points:
+            wire_painter.paint_points(painter, self.points, style, self.role, self.selected_points, self._hovered_point)
         label = self.visible_label()
         if label is not None:
             wire_label.paint_label(painter, label, style, strong=self._hovered)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QPointF, QRectF
+from collections.abc import Container, Sequence
+
+from PySide6.QtCore import QPointF, QRectF, Qt
 from PySide6.QtGui import QPainter, QPainterPath, QPen
 
 from studio.ui.canvas.canvas_style import CanvasStyle
@@ -11,6 +13,8 @@ from studio.ui.canvas.level_of_detail import Zoom
 from studio.ui.canvas.wires.wire_curve import WireCurve
 from studio.ui.canvas.wires.wire_role import WireRole
 
+_POINT = 4.5
+"""Radius of a reroute point."""
 MARK = 16.0
 """Diameter of the mark of an error, at 100%."""
 
@@ -28,6 +32,23 @@ def pen(style: CanvasStyle, role: WireRole, *, highlighted: bool, selected: bool
     if failed:
         return style.wire_error_highlighted if highlighted else style.wire_error
     return (style.wire_highlighted if highlighted else style.wire)[role]
+
+
+def paint_points(
+    painter: QPainter,
+    points: Sequence[tuple[float, float]],
+    style: CanvasStyle,
+    role: WireRole,
+    selected: Container[int],
+    hovered: int | None,
+) -> None:
+    """Paint reroute points as dots, the selected ones with a ring."""
+    for index, point in enumerate(points):
+        painter.setPen(style.selected if index in selected else style.rim)
+        painter.setBrush(style.port_brush[role])
+        size = _POINT + (1.5 if index == hovered or index in selected else 0.0)
+        painter.drawEllipse(QPointF(*point), size, size)
+    painter.setBrush(Qt.BrushStyle.NoBrush)
 
 
 def paint_mark(painter: QPainter, curve: WireCurve, style: CanvasStyle, zoom: Zoom, label: Box | None) -> None:
