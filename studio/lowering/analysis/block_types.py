@@ -73,7 +73,7 @@ def _instance_type(name: str, block: Block, params: list[Parameter]) -> NodeType
         key=blocks.type_of(name),
         title=name,
         category="block",
-        group="Blocks of this project",
+        group="This project",
         summary=summary or f"The block {name}.",
         help=rest.strip(),
         icon="block",
