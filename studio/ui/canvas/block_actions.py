@@ -123,7 +123,7 @@ class BlockActions:
 
     def _new_box(self, graph: Document, name: str) -> Box:
         node = graph.nodes[name]
-        kind = known_type(graph, self._store.catalogue, node)
+        kind = known_type(graph, self._store.catalogue, name)
         if kind is None:
             return Box(node.at[0], node.at[1], node.at[0] + 15 * GRID, node.at[1] + 6 * GRID)
         return self._scene.new_box(name, kind, node.at)

@@ -59,7 +59,7 @@ def wire_to_follower(document: Document, catalogue: Catalogue, name: str, kind: 
 
     It leads from the first output, or from one with the name of an input; unconnected ones first.
     """
-    source_type = known_type(document, catalogue, document.nodes[name])
+    source_type = known_type(document, catalogue, name)
     if source_type is None:
         return None
     connected = {wire.source for wire in document.wires if wire.source.node == name}
@@ -86,7 +86,7 @@ def onward_wires(document: Document, wire: Wire, kind: NodeType, name: str) -> t
 
 def insertion_wires(document: Document, catalogue: Catalogue, name: str, wire: Wire) -> tuple[Wire, Wire] | None:
     """The two wires that replace `wire` when a node is inserted; None if no ports match or it has wires."""
-    kind = known_type(document, catalogue, document.nodes[name])
+    kind = known_type(document, catalogue, name)
     if kind is None or any(name in (w.source.node, w.target.node) for w in document.wires):
         return None
     return insertion_wires_for_type(document, catalogue, kind, name, wire)
@@ -96,7 +96,7 @@ def insertion_wires_for_type(
     document: Document, catalogue: Catalogue, kind: NodeType, name: str, wire: Wire
 ) -> tuple[Wire, Wire] | None:
     """Like `insertion_wires`, for a node that is not in the document yet."""
-    source = known_type(document, catalogue, document.nodes[wire.source.node])
+    source = known_type(document, catalogue, wire.source.node)
     port = source.output(wire.source.port) if source else None
     if port is None:
         return None
@@ -132,7 +132,7 @@ def positions_after_insertion(
 def remove_and_reconnect(document: Document, catalogue: Catalogue, names: Iterable[str]) -> Document:
     """Remove nodes and connect their inputs to their outputs, as for muted nodes."""
     for name in names:
-        kind = known_type(document, catalogue, document.nodes[name])
+        kind = known_type(document, catalogue, name)
         new_wires: list[Wire] = []
         for wire in document.wires:
             if wire.source.node != name or kind is None:

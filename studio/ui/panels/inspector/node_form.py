@@ -266,7 +266,7 @@ class _ProblemNotice(QWidget):
 
 def _kinds(store: ScopeStore, names: Sequence[str]) -> tuple[NodeType | None, ...]:
     """The types of nodes; None for an unknown type."""
-    return tuple(known_type(store.document, store.catalogue, store.document.nodes[name]) for name in names)
+    return tuple(known_type(store.document, store.catalogue, name) for name in names)
 
 
 def _shared(kinds: Sequence[NodeType | None]) -> list[Parameter]:
