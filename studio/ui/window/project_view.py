@@ -23,6 +23,8 @@ from studio.ui.panels.compile.compile_panel import CompilePanel
 from studio.ui.panels.data.data_panel import DataPanel
 from studio.ui.panels.inspector.fit_from_data import fit_from_data_row
 from studio.ui.panels.inspector.inspector_panel import InspectorPanel
+from studio.ui.panels.inspector.instance_section import instance_section
+from studio.ui.panels.inspector.port_order import port_section
 from studio.ui.panels.log_panel import LogPanel
 from studio.ui.panels.problems_panel import ProblemsPanel
 from studio.ui.panels.runs.runs_panel import RunsPanel
@@ -56,7 +58,14 @@ class ProjectView(QObject):
         self.fitter = TransformFitter(store, self)
         palette = PalettePanel(project.scope, themes, offers)
         palette.requested.connect(self.canvas.add_at_center)
-        self.inspector = InspectorPanel(project.scope, [partial(fit_from_data_row, self.fitter)])
+        self.inspector = InspectorPanel(
+            project.scope,
+            [
+                partial(fit_from_data_row, self.fitter),
+                partial(instance_section, project.scope, self.canvas.block_actions.unpack),
+                partial(port_section, project.scope),
+            ],
+        )
         self.runs = RunsPanel(store, runner, project.library, settings)
         self.problems = ProblemsPanel(store)
         self.previewer = DataPreviewer(store, self)

@@ -70,7 +70,7 @@ class TrainingForm(QWidget):
             return edits.set_training(document, **{name: value})
 
         setting = ParameterEdit(name, change, lambda document: change(document, parameter.default))
-        row = self.rows[name] = ParameterRow(self._store, parameter, setting, declared.title)
+        row = self.rows[name] = ParameterRow(self._store.project, parameter, setting, declared.title)
         return row
 
     def _offer_figures(self, document: Document) -> None:
