@@ -16,6 +16,7 @@ from engine.errors import EngineError
 from studio.lowering.codegen.program_source import write_program
 from studio.lowering.codegen.program_verification import verify_source
 from studio.lowering.codegen.safe_identifiers import UnsafeSyntaxError
+from studio.lowering.codegen.source_writer import ModuleNames
 from studio.lowering.error_translation import translate_error
 from studio.lowering.problems.problem import Problem
 from studio.lowering.report import Report
@@ -43,6 +44,8 @@ class Program:
     """Line → node."""
     model_class: str
     task_class: str
+    names: Mapping[str, ModuleNames]
+    """What the names in the classes of the model and its blocks stand for, by class."""
     reading: SamplePipeline
     warnings: tuple[Problem, ...] = ()
 
@@ -132,6 +135,7 @@ def lower(report: Report, name: str | None = None) -> Program:
         source.lines,
         source.model_class,
         source.task_class,
+        source.names,
         sample_pipeline_of(flow.graph),
         report.warnings,
     )

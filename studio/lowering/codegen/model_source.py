@@ -15,7 +15,7 @@ from studio.lowering.codegen import syntax_trees
 from studio.lowering.codegen.frozen_layers import FrozenLayers
 from studio.lowering.codegen.operation_calls import operation_call
 from studio.lowering.codegen.safe_identifiers import Locals
-from studio.lowering.codegen.source_writer import MODEL_ROLES, BlockClass, SourceWriter
+from studio.lowering.codegen.source_writer import MODEL_ROLES, BlockClass, ModuleNames, SourceWriter
 from studio.nodes.types import Role
 
 OWN_OF_TIED = "bias"
@@ -26,7 +26,9 @@ def model_class(writer: SourceWriter, title: str, frozen: FrozenLayers) -> ast.C
     """The class of the model."""
     batch = writer.batch()
     module = _ModuleSource(writer, {end: batch[end] for end in writer.model_inputs()}, frozen)
-    layers, forward = module.layers(), module.forward(writer.model_outputs())
+    outputs = writer.model_outputs()
+    layers, forward = module.layers(), module.forward(outputs)
+    writer.names[title] = module.meaning(outputs)
     for path in frozen.rest():
         is_tied = tied_to(writer.flow.document.nodes, path) is not None
         layers.append(writer.mark(_freeze(f"{path}.{OWN_OF_TIED}" if is_tied else path), path))
@@ -42,6 +44,7 @@ def block_class(writer: SourceWriter, title: str, frozen: FrozenLayers) -> ast.C
     module = _ModuleSource(writer, {Endpoint(port, blocks.GIVEN): port for port in inputs}, frozen)
     layers, forward = module.layers(), module.forward(list(outputs.values()))
     definition = module.class_of(title, layers, forward)
+    writer.names[title] = module.meaning(list(outputs.values()), list(outputs))
     writer.classes[writer.block] = BlockClass(title, dict(writer.variables), tuple(inputs), tuple(outputs))
     return definition
 
@@ -69,6 +72,17 @@ class _ModuleSource:
         init = syntax_trees.method("__init__", self._writer.variables, [*body, *layers])
         base = syntax_trees.attribute(self._writer.module("nn"), "Module")
         return syntax_trees.subclass(title, base, [init, *forward])
+
+    def meaning(self, outputs: Sequence[Endpoint], ports: Sequence[str] = ()) -> ModuleNames:
+        """What the names in the class stand for."""
+        return ModuleNames(
+            self._writer.block,
+            tuple(self._inputs),
+            tuple(outputs),
+            tuple(ports),
+            {} if self._writer.block else {name: end for end, name in self._writer.batch().items()},
+            {variable: frozenset(refs) for variable, refs in self._writer.variable_refs.items()},
+        )
 
     # -- layers
 
@@ -177,7 +191,7 @@ class _ModuleSource:
 
     def _operation(self, name: str) -> ast.expr:
         """`engine.add(a, b)`, or `engine.cat([a, b], dim=1)`."""
-        writer, node_type = self._writer, self._writer.graph.types[name]
+        writer, node_type = self._writer, self._writer.facts(name).type
         sources = self._sources(name)
         tensors: dict[str, ast.expr] = {
             port.name: syntax_trees.name(self._names[sources[port.name]])

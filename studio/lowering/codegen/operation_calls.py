@@ -30,24 +30,10 @@ def operation_call(
         module: returns the name of a module, after it has been recorded as imported
     """
     owner, title = path_of(node_type)
-    if node_type.adapt is not None and node_type.target is not None and not takes_list(node_type.target):
-        return _fold(node_type, arguments, tensors, module(owner))
     positional, keywords = _arguments(node_type, arguments, tensors, module)
     if owner == METHODS:
         return syntax_trees.call(syntax_trees.member(positional[0], title), positional[1:], keywords)
     return syntax_trees.call(syntax_trees.attribute(module(owner), title), positional, keywords)
-
-
-def _fold(node_type: NodeType, arguments: Mapping[str, Any], tensors: Mapping[str, ast.expr], module: str) -> ast.expr:
-    """`engine.add(engine.add(x, y), z)`; the number in place of an input is the last operand."""
-    free = [name for name in arguments if node_type.input(name) is not None and name not in tensors]
-    operands = [*tensors.values(), *(_tree(arguments[name]) for name in free if arguments[name] is not None)]
-    keywords = {name: value for name, value in arguments.items() if node_type.input(name) is None}
-    function = syntax_trees.attribute(module, path_of(node_type)[1])
-    result = operands[0]
-    for operand in operands[1:]:
-        result = syntax_trees.call(function, [result, operand], keywords)
-    return result
 
 
 def _arguments(
@@ -62,7 +48,7 @@ def _arguments(
     positional: list[ast.expr] = []
     keywords: dict[str, ast.expr] = {}
     is_gap = False
-    for name, argument in _signature(node_type, target):
+    for name, argument in signature_of(node_type, target):
         is_input = node_type.input(name) is not None
         value = tensors.get(name, arguments.get(name) if is_input else None)
         if value is None and (is_input or name not in arguments):
@@ -80,7 +66,7 @@ def _arguments(
     return positional, keywords
 
 
-def _signature(node_type: NodeType, target: Callable[..., Any]) -> list[tuple[str, inspect.Parameter]]:
+def signature_of(node_type: NodeType, target: Callable[..., Any]) -> list[tuple[str, inspect.Parameter]]:
     """The arguments in order; of a function that takes any, the inputs and the parameters of the node."""
     found = inspect.signature(target).parameters
     if all(argument.kind is not argument.VAR_POSITIONAL for argument in found.values()):
@@ -94,4 +80,4 @@ def _tree(value: Any) -> ast.expr:
     return value if isinstance(value, ast.expr) else syntax_trees.literal(value)
 
 
-__all__ = ["operation_call"]
+__all__ = ["DTYPE", "operation_call", "signature_of"]

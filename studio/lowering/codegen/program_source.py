@@ -13,7 +13,7 @@ from studio.lowering.codegen import syntax_trees
 from studio.lowering.codegen.frozen_layers import FrozenLayers
 from studio.lowering.codegen.model_source import block_class, model_class
 from studio.lowering.codegen.safe_identifiers import SUBPACKAGES, Locals, class_name
-from studio.lowering.codegen.source_writer import SourceWriter
+from studio.lowering.codegen.source_writer import ModuleNames, SourceWriter
 from studio.lowering.codegen.task_source import task_class
 from studio.nodes.types import Role
 
@@ -27,6 +27,8 @@ class ProgramSource:
     """Node by line number, from 1."""
     model_class: str
     task_class: str
+    names: Mapping[str, ModuleNames]
+    """What the names in the classes of the model and its blocks stand for, by class."""
 
 
 def write_program(flow: Dataflow, title: str | None = None) -> ProgramSource:
@@ -45,7 +47,7 @@ def write_program(flow: Dataflow, title: str | None = None) -> ProgramSource:
     classes += [model_class(writer, model, frozen), task_class(writer, task, model)]
     imports = _imports(writer.modules)
     text = syntax_trees.source_text(imports, classes)
-    return ProgramSource(text, _line_table(writer, [*imports, *classes], text), model, task)
+    return ProgramSource(text, _line_table(writer, [*imports, *classes], text), model, task, writer.names)
 
 
 def _block_writers(writer: SourceWriter) -> dict[str, SourceWriter]:

@@ -43,6 +43,24 @@ class BlockClass:
         return {scope: values.get(listed[0], next(iter(values.values()))) for scope, listed in copies.items()}
 
 
+@dataclass(frozen=True, slots=True)
+class ModuleNames:
+    """What the names in the generated class of the model or of a block stand for."""
+
+    block: str
+    """Name of the definition; empty for the model."""
+    inputs: tuple[Endpoint, ...]
+    """The outputs that the arguments of `forward` are."""
+    outputs: tuple[Endpoint, ...]
+    """The outputs that `forward` returns."""
+    ports: tuple[str, ...]
+    """For a block: the ports of `outputs`."""
+    available: Mapping[str, Endpoint]
+    """For the model: outputs that can be arguments of `forward`, by name."""
+    arguments: Mapping[str, frozenset[ParamRef]]
+    """The parameters that each argument of the constructor sets."""
+
+
 class SourceWriter:
     """State of code generation for one class: that of the canvas or of a block."""
 
@@ -64,6 +82,10 @@ class SourceWriter:
         """The classes of blocks that are written, by block."""
         self.variables: dict[str, Mapping[Scope, Any]] = {}
         """Arguments of the constructor, for values that differ between scopes."""
+        self.variable_refs: dict[str, set[ParamRef]] = {}
+        """The parameters that each of them sets."""
+        self.names: dict[str, ModuleNames] = {} if outer is None else outer.names
+        """What the names in each class that is written stand for, by title."""
         self.order = self._needed_nodes()
 
     def _needed_nodes(self) -> list[str]:
@@ -89,9 +111,7 @@ class SourceWriter:
         Raises UnsafeSyntaxError if its type is not in the catalogue, because its key is untrusted.
         """
         found = self.flow.facts[(scope or self.scopes[0]).prefix + name]
-        known = self.graph.catalogue.get(found.type.key)
-        is_known = known is found.type or (known is not None and known.adapt is not None)
-        if not is_known or known is None or known.target is not found.type.target:
+        if self.graph.catalogue.get(found.type.key) is not found.type:
             raise UnsafeSyntaxError(f"{name}, whose type is not in the catalogue")
         return found
 
@@ -176,6 +196,7 @@ class SourceWriter:
             return next(iter(values.values()))
         for variable, others in self.variables.items():
             if [repr(others[scope]) for scope in values] == texts:
+                self.variable_refs[variable].add(ParamRef(name, param))
                 return syntax_trees.name(variable)
         definition = self.flow.expansion.document.blocks[self.block]
         wanted = promoted_as(definition, ParamRef(name, param)) or param
@@ -183,6 +204,7 @@ class SourceWriter:
             wanted = f"{name}_{param}"
         variable = Locals([*self.variables, *self.titles()]).new(wanted)
         self.variables[variable] = values
+        self.variable_refs[variable] = {ParamRef(name, param)}
         return syntax_trees.name(variable)
 
     def titles(self) -> list[str]:

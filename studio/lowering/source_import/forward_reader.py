@@ -1,0 +1,455 @@
+"""Read `forward` of a module class: which tensors each layer, operation and block takes."""
+
+from __future__ import annotations
+
+import ast
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+from studio.document import node_names as naming
+from studio.lowering.codegen.safe_identifiers import METHODS
+from studio.lowering.source_import.call_arguments import CallArguments
+from studio.lowering.source_import.callables import (
+    OPERATORS,
+    FunctionTarget,
+    ImportedNames,
+    function_type,
+)
+from studio.lowering.source_import.constructor_reader import Constructor, Layer
+from studio.lowering.source_import.literal_values import literal_value
+from studio.lowering.source_import.module_source import ModuleSource, NodeSource, Tensor, Value
+from studio.lowering.source_import.source_errors import refuse, shown
+from studio.nodes.catalogue import Catalogue
+from studio.nodes.operation_table import DTYPES
+
+_CHECKPOINT = "utils.checkpoint.checkpoint"
+
+Result: TypeAlias = Tensor | tuple[Tensor, ...] | None
+"""A tensor, several outputs of one node, or None."""
+
+
+@dataclass(frozen=True, slots=True)
+class Forward:
+    inputs: tuple[str, ...]
+    nodes: dict[str, NodeSource]
+    results: tuple[Tensor, ...]
+    result_names: tuple[str, ...]
+    return_line: int
+    methods: frozenset[str]
+    """The methods that were read."""
+
+
+def read_forward(
+    methods: Mapping[str, ast.FunctionDef],
+    made: Constructor,
+    names: ImportedNames,
+    classes: Mapping[str, ModuleSource],
+    catalogue: Catalogue,
+) -> Forward:
+    """Read `forward` and the methods that it calls. Raises SourceError."""
+    reader = _Reader(methods, made, names, classes, catalogue)
+    forward = methods["forward"]
+    inputs = _plain_arguments(forward, allow_defaults=True)
+    reader.scope = {name: Tensor("", index) for index, name in enumerate(inputs)}
+    line, returned = reader.body(forward)
+    results = returned.elts if isinstance(returned, ast.Tuple) else [returned]
+    tensors: list[Tensor] = []
+    titles: list[str] = []
+    for each in results:
+        found = reader.result(each)
+        listed = found if isinstance(found, tuple) else (found,)
+        if None in listed:
+            refuse(each, f"{shown(each)} is not a tensor.")
+        tensors += [tensor for tensor in listed if tensor is not None]
+        titles += [each.id if isinstance(each, ast.Name) else ""] * len(listed)
+    return Forward(inputs, reader.nodes, tuple(tensors), tuple(titles), line, frozenset({"forward", *reader.inlined}))
+
+
+def _plain_arguments(method: ast.FunctionDef, *, allow_defaults: bool = False) -> tuple[str, ...]:
+    arguments = method.args
+    others = (arguments.vararg, arguments.kwarg, arguments.posonlyargs, arguments.kwonlyargs)
+    if any(others) or (arguments.defaults and not allow_defaults) or not arguments.args:
+        refuse(method, f"{method.name} takes tensors by plain arguments. Remove *, ** and defaults.")
+    return tuple(argument.arg for argument in arguments.args[1:])
+
+
+class _Reader:
+    def __init__(
+        self,
+        methods: Mapping[str, ast.FunctionDef],
+        made: Constructor,
+        names: ImportedNames,
+        classes: Mapping[str, ModuleSource],
+        catalogue: Catalogue,
+    ) -> None:
+        self._methods, self._made, self._names = methods, made, names
+        self._classes, self._catalogue = classes, catalogue
+        self.scope: dict[str, Result] = {}
+        self.nodes: dict[str, NodeSource] = {}
+        self.inlined: list[str] = []
+        """Methods that are being read or were read."""
+        self._recomputed = False
+        self._assigned: Counter[str] = Counter()
+        """How often each variable of the method that is read is assigned."""
+        self._owners = frozenset(_owner_calls(methods.values()))
+
+    # -- statements
+
+    def body(self, method: ast.FunctionDef) -> tuple[int, ast.expr]:
+        """Read all statements but the last. The line of the last, and what it returns."""
+        statements = method.body
+        if statements and isinstance(statements[0], ast.Expr) and isinstance(statements[0].value, ast.Constant):
+            statements = statements[1:]
+        last = statements[-1] if statements else method
+        if not isinstance(last, ast.Return) or last.value is None:
+            refuse(last, f"The last line of {method.name} must return a tensor.")
+        outer, self._assigned = self._assigned, Counter(_assigned_names(method))
+        for statement in statements[:-1]:
+            self._statement(statement)
+        self._assigned = outer
+        return last.lineno, last.value
+
+    def _statement(self, statement: ast.stmt) -> None:
+        match statement:
+            case ast.Assign(targets=[target], value=value):
+                self._assign(target, value)
+            case ast.AugAssign(target=ast.Name(id=name) as target, op=op, value=value):
+                left = ast.copy_location(ast.Name(name, ast.Load()), target)
+                self._assign(target, ast.copy_location(ast.BinOp(left, op, value), statement))
+            case ast.For(body=[ast.Assign(targets=[target], value=value)], orelse=[]):
+                self._loop(statement, target, value)
+            case ast.If() | ast.While() | ast.For() | ast.With() | ast.Try():
+                word = type(statement).__name__.lower()
+                refuse(statement, f"A graph has no {word}. Write this part as a Python node.")
+            case ast.Return():
+                refuse(statement, "Only the last line of a method may return.")
+            case _:
+                refuse(statement, f"{shown(statement)} has no node. Assign the result of a layer: x = self.fc(x).")
+
+    def _assign(self, target: ast.expr, value: ast.expr) -> None:
+        names = _target_names(target)
+        is_unique = all(self._assigned[name] == 1 for name in names)
+        result = self.result(value, tuple(names) if is_unique else ())
+        if len(names) == 1:
+            self.scope[names[0]] = result
+            return
+        if not isinstance(result, tuple) or len(result) != len(names):
+            count = len(result) if isinstance(result, tuple) else 1
+            refuse(target, f"{shown(value)} gives {count} tensors, not {len(names)}.")
+        self.scope.update(zip(names, result, strict=True))
+
+    def _loop(self, statement: ast.For, target: ast.expr, value: ast.expr) -> None:
+        """`for layer in self.encoder: x = layer(x)`."""
+        match statement.target, statement.iter, value:
+            case (
+                ast.Name(id=copy),
+                ast.Attribute(value=ast.Name(id="self"), attr=name),
+                ast.Call(func=ast.Name(id=called), args=positional, keywords=[]),
+            ) if called == copy and name in self._made.layers and self._made.layers[name].copies is not None:
+                pass
+            case _:
+                refuse(statement, "A loop calls the copies of one block: for layer in self.blocks: x = layer(x).")
+        names = _target_names(target)
+        first = positional[0] if positional else None
+        chained = first.id if isinstance(first, ast.Name) and first.id == names[0] else None
+        loops = [each for each in positional[1:] if isinstance(each, ast.Name) and each.id in names]
+        if loops or (chained is None and first is not None and self._has_chain(name)):
+            refuse(
+                statement,
+                "The copies of a block pass the first output to the first input, and other inputs stay the same: "
+                "x = layer(x, mask).",
+            )
+        layer = self._made.layers[name]
+        made = self._classes[layer.target]
+        inputs = self._bound_tensors(value, positional, made.inputs)
+        wanted = tuple(names) if not any(self._assigned[each] > 2 for each in names) else ()
+        result = self._called(layer, inputs, statement.lineno, [""] * len(made.results), wanted)
+        listed = result if isinstance(result, tuple) else (result,)
+        if len(listed) != len(names):
+            refuse(target, f"{shown(value)} gives {len(listed)} tensors, not {len(names)}.")
+        self.scope.update(zip(names, listed, strict=True))
+
+    def _has_chain(self, name: str) -> bool:
+        made = self._classes[self._made.layers[name].target]
+        return bool(made.inputs and made.results)
+
+    # -- expressions
+
+    def result(self, node: ast.expr, wanted: tuple[str, ...] = ()) -> Result:
+        """The tensors of an expression. `wanted`: the variables that it is assigned to, if that happens once."""
+        match node:
+            case ast.Name(id=name):
+                if name not in self.scope:
+                    refuse(node, f"{name} is not defined before this line.")
+                return self.scope[name]
+            case ast.Constant(value=None):
+                return None
+            case ast.Call():
+                return self._call(node, wanted)
+            case ast.BinOp(left=left, op=op, right=right) if type(op) in OPERATORS:
+                if isinstance(left, ast.Constant) and isinstance(op, (ast.Add, ast.Mult)):
+                    left, right = right, left
+                return self._function(node, self._operator(op), [left, right], [], wanted)
+            case ast.UnaryOp(op=op, operand=operand) if type(op) in OPERATORS:
+                return self._function(node, self._operator(op), [operand], [], wanted)
+            case ast.Compare(left=left, ops=[op], comparators=[right]) if type(op) in OPERATORS:
+                return self._function(node, self._operator(op), [left, right], [], wanted)
+            case ast.Subscript():
+                return self._subscript(node, wanted)
+            case ast.Tuple(elts=parts):
+                return tuple(self.tensor(part) for part in parts)
+            case _:
+                return refuse(node, f"{shown(node)} has no node. Use a layer, a function, or a Python node.")
+
+    def _operator(self, op: ast.AST) -> FunctionTarget:
+        return FunctionTarget(self._catalogue[OPERATORS[type(op)]])
+
+    def _subscript(self, node: ast.Subscript, wanted: tuple[str, ...]) -> Result:
+        """An output of a layer with several, or the selection `x[:, -1]`."""
+        parts = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
+        whole = [isinstance(part, ast.Slice) and not (part.lower or part.upper or part.step) for part in parts]
+        dims = [dim for dim, is_whole in enumerate(whole) if not is_whole]
+        if len(dims) != 1 or isinstance(parts[dims[0]], ast.Slice):
+            refuse(node, f"{shown(node)} has no node. Select one position, such as x[:, -1], or use a node.")
+        index = literal_value(parts[dims[0]], {})
+        if not isinstance(index, int) or isinstance(index, bool):
+            refuse(node, f"{shown(node)} has no node. Select by a whole number.")
+        if len(parts) == 1 and isinstance(outputs := self.result(node.value), tuple):
+            if not 0 <= index < len(outputs):
+                refuse(node, f"{shown(node.value)} gives {len(outputs)} tensors.")
+            return outputs[index]
+        selected: list[ast.expr] = [node.value, ast.Constant(dims[0]), ast.Constant(index)]
+        return self._function(node, FunctionTarget(self._catalogue["ops.select"]), selected, [], wanted)
+
+    def tensor(self, node: ast.expr, wanted: tuple[str, ...] = ()) -> Tensor:
+        """The one tensor of an expression."""
+        if isinstance(node, ast.Constant) and node.value is not None:
+            refuse(node, f"{shown(node)} is not a tensor. An operation of a graph takes tensors.")
+        result = self.result(node, wanted)
+        if isinstance(result, tuple):
+            if len(result) != 1:
+                refuse(node, f"{shown(node)} gives {len(result)} tensors. Select one: {shown(node)}[0].")
+            result = result[0]
+        if result is None:
+            refuse(node, "None is not a tensor.")
+        return result
+
+    def _call(self, node: ast.Call, wanted: tuple[str, ...]) -> Result:
+        function = node.func
+        match function:
+            case ast.Attribute(value=ast.Name(id="self"), attr=name):
+                return self._own(node, name, wanted)
+            case _:
+                pass
+        path = self._names.path(function)
+        if path == _CHECKPOINT:
+            return self._checkpoint(node)
+        if path is not None:
+            found = function_type(self._catalogue, path)
+            arguments = node.args
+        elif isinstance(function, ast.Attribute):
+            found = function_type(self._catalogue, f"{METHODS}.{function.attr}")
+            arguments = [function.value, *node.args]
+        else:
+            found, arguments = None, []
+        if found is None:
+            refuse(node, f"{shown(function)} has no node. Use a layer, a function with a node, or a Python node.")
+        return self._function(node, found, arguments, node.keywords, wanted)
+
+    def _own(self, node: ast.Call, name: str, wanted: tuple[str, ...]) -> Result:
+        """The call of a layer, of a sequence of layers, or of a method."""
+        if name in self._made.layers:
+            layer = self._made.layers[name]
+            if layer.copies is not None:
+                refuse(
+                    node, f"self.{name} is a list. Call its copies in a loop: for layer in self.{name}: x = layer(x)."
+                )
+            ports, outputs = self._ports(layer)
+            return self._called(layer, self._bound_tensors(node, node.args, ports), node.lineno, outputs, wanted)
+        if name in self._made.sequences:
+            return self._sequence(node, self._made.sequences[name])
+        if name in self._methods:
+            return self._inline(node, name, node.args)
+        return refuse(node, f"__init__ does not set self.{name}.")
+
+    def _ports(self, layer: Layer) -> tuple[list[str], list[str]]:
+        """Names of the inputs and the outputs of a layer; those of the outputs of an instance are unknown."""
+        if layer.is_instance:
+            made = self._classes[layer.target]
+            return list(made.inputs), [""] * len(made.results)
+        node_type = self._catalogue[layer.target]
+        return [port.name for port in node_type.inputs], [port.name for port in node_type.outputs]
+
+    def _called(
+        self, layer: Layer, inputs: dict[str, Tensor], line: int, outputs: list[str], wanted: tuple[str, ...]
+    ) -> Result:
+        """Add the node of a call. A second call of a layer is a node that shares its weights."""
+        owner = self.nodes.get(layer.name)
+        is_second = owner is not None or (layer.name in self._owners and not _is_call_of(layer.name, wanted))
+        name = layer.name
+        if is_second:
+            ports = list(owner.output_names) if owner is not None and owner.output_names else outputs
+            name = self._free_name(_name_of(wanted, ports), layer.target)
+        prefix = f"{layer.name}_"
+        has_names = layer.is_instance and len(wanted) > 1 and all(each.startswith(prefix) for each in wanted)
+        self.nodes[name] = NodeSource(
+            name,
+            layer.target,
+            inputs,
+            {} if is_second else layer.arguments,
+            line,
+            line if is_second else layer.line,
+            is_operation=is_second,
+            is_instance=layer.is_instance,
+            copies=None if is_second else layer.copies,
+            frozen=layer.frozen and not is_second,
+            recomputed=self._recomputed,
+            shares=layer.name if is_second else layer.tied_to,
+            output_names=tuple(each.removeprefix(prefix) for each in wanted) if has_names else (),
+        )
+        tensors = tuple(Tensor(name, index) for index in range(len(outputs)))
+        return tensors[0] if len(outputs) == 1 else tensors
+
+    def _bound_tensors(self, call: ast.Call, positional: list[ast.expr], names: Any) -> dict[str, Tensor]:
+        """Tensors by input; inputs that are None are absent."""
+        if len(positional) > len(names):
+            refuse(call, f"{shown(call.func)} takes {len(names)} tensors, not {len(positional)}.")
+        given = dict(zip(names, positional, strict=False))
+        for keyword in call.keywords:
+            if keyword.arg is None or keyword.arg not in names or keyword.arg in given:
+                refuse(keyword, f"{shown(call.func)} has no free input {keyword.arg}; it has {', '.join(names)}.")
+            given[keyword.arg] = keyword.value
+        absent = [name for name, value in given.items() if isinstance(value, ast.Constant) and value.value is None]
+        return {name: self.tensor(value) for name, value in given.items() if name not in absent}
+
+    def _sequence(self, node: ast.Call, members: tuple[str, ...]) -> Result:
+        if len(node.args) != 1 or node.keywords:
+            refuse(node, f"{shown(node.func)} takes one tensor.")
+        result: Result = self.tensor(node.args[0])
+        for member in members:
+            layer = self._made.layers[member]
+            if isinstance(result, tuple) or result is None:
+                refuse(node, f"A layer before {layer.target} gives several tensors. Call the layers one by one.")
+            ports, outputs = self._ports(layer)
+            result = self._called(layer, dict.fromkeys(ports[:1], result), node.lineno, outputs, ())
+        return result
+
+    # -- methods
+
+    def _checkpoint(self, node: ast.Call) -> Result:
+        """`checkpoint.checkpoint(self.hidden_block, x)`."""
+        match node.args:
+            case [ast.Attribute(value=ast.Name(id="self"), attr=name), *values] if name in self._methods:
+                pass
+            case _:
+                refuse(node, f"{shown(node)} recomputes no method of this class.")
+        if self._recomputed or any(keyword.arg != "use_reentrant" for keyword in node.keywords):
+            refuse(node, f"{shown(node)} is not a plain call of checkpoint.")
+        self._recomputed = True
+        result = self._inline(node, name, values)
+        self._recomputed = False
+        return result
+
+    def _inline(self, node: ast.Call, name: str, values: list[ast.expr]) -> Result:
+        if name in self.inlined or name == "forward":
+            refuse(node, f"The method {name} is called twice. Its nodes can be computed once.")
+        self.inlined.append(name)
+        method = self._methods[name]
+        arguments = _plain_arguments(method)
+        if len(arguments) != len(values) or (node.keywords and not self._recomputed):
+            refuse(node, f"{name} takes {len(arguments)} tensors: {', '.join(arguments)}.")
+        given = {argument: self.result(value) for argument, value in zip(arguments, values, strict=True)}
+        outer, self.scope = self.scope, given
+        _, returned = self.body(method)
+        result = self.result(returned)
+        self.scope = outer
+        return result
+
+    # -- operations and functions
+
+    def _function(
+        self,
+        node: ast.expr,
+        target: FunctionTarget,
+        positional: list[ast.expr],
+        keywords: list[ast.keyword],
+        wanted: tuple[str, ...],
+    ) -> Result:
+        given = CallArguments(node, positional, keywords, self.tensor, self._setting)
+        inputs, arguments = given.of_layer(target) if target.signature is not None else given.of_operation(target.type)
+        name = self._free_name(_name_of(wanted, [port.name for port in target.type.outputs]), target.type.key)
+        self.nodes[name] = NodeSource(
+            name,
+            target.type.key,
+            inputs,
+            arguments,
+            node.lineno,
+            node.lineno,
+            is_operation=True,
+            recomputed=self._recomputed,
+        )
+        tensors = tuple(Tensor(name, index) for index in range(len(target.type.outputs)))
+        return tensors[0] if len(tensors) == 1 else tensors
+
+    def _free_name(self, name: str | None, key: str) -> str:
+        """A name for an operation; a text that is no identifier without a free one."""
+        is_free = name is not None and name not in self.nodes and name not in self._made.layers
+        return name if name is not None and is_free and naming.problem(name) is None else f"{key} {len(self.nodes)}"
+
+    def _setting(self, node: ast.expr) -> Value:
+        """A parameter of an operation: a constant, a dtype, or an attribute that holds an argument."""
+        if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == "self":
+            if node.attr in self._made.stored:
+                return self._made.stored[node.attr]
+            refuse(node, f"__init__ does not set self.{node.attr}.")
+        if (path := self._names.path(node)) in DTYPES:
+            return path
+        return literal_value(node, {})
+
+
+def _name_of(variables: tuple[str, ...], ports: Sequence[str]) -> str | None:
+    """The node whose outputs have these variables: "top" for `top_values, top_indices`. None if there is none."""
+    if len(variables) != len(ports) or not variables:
+        return None
+    if len(variables) == 1:
+        return variables[0]
+    ends = [f"_{port}" for port in ports]
+    names = {each.removesuffix(end) for each, end in zip(variables, ends, strict=True) if each.endswith(end)}
+    return names.pop() if len(names) == 1 and all(ports) else None
+
+
+def _is_call_of(layer: str, variables: tuple[str, ...]) -> bool:
+    """Whether variables are those that generated code has for the outputs of a layer."""
+    return all(each == layer or each.startswith(f"{layer}_") for each in variables) and bool(variables)
+
+
+def _owner_calls(methods: Iterable[ast.FunctionDef]) -> Iterator[str]:
+    """The layers whose output is assigned to a variable of their name."""
+    for method in methods:
+        for node in ast.walk(method):
+            match node:
+                case ast.Assign(targets=[ast.Name(id=name)], value=ast.Call(func=ast.Attribute(attr=attribute))):
+                    if name == attribute:
+                        yield name
+                case _:
+                    pass
+
+
+def _target_names(target: ast.expr) -> list[str]:
+    parts = target.elts if isinstance(target, (ast.Tuple, ast.List)) else [target]
+    names = [part.id for part in parts if isinstance(part, ast.Name)]
+    if len(names) != len(parts):
+        refuse(target, f"{shown(target)} is no variable. Assign to names only: x = self.fc(x).")
+    return names
+
+
+def _assigned_names(method: ast.FunctionDef) -> Iterator[str]:
+    for node in ast.walk(method):
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+            yield node.id
+    yield from (argument.arg for argument in method.args.args)
+
+
+__all__ = ["Forward", "read_forward"]

@@ -1,0 +1,48 @@
+"""Make blocks of the module classes in a Python file. The file is parsed and never executed."""
+
+from __future__ import annotations
+
+from msgspec import structs
+
+from studio.document import blocks, edits
+from studio.document import node_names as naming
+from studio.document.model import Block, Document, Node
+from studio.lowering.source_import.module_edits import Classes, Graph, ModuleEdit
+from studio.lowering.source_import.module_source import ModuleSource
+from studio.lowering.source_import.source_errors import SourceError
+from studio.lowering.source_import.source_reader import parse, read_modules
+from studio.nodes.catalogue import Catalogue
+
+
+def import_module(text: str, catalogue: Catalogue, title: str | None = None) -> Document:
+    """A document with a block for a module class and for each class that it uses, and an instance of it.
+
+    Args:
+        title: name of the class; the last one without it
+
+    Raises:
+        SourceError: no graph can express the class.
+    """
+    source = parse(text)
+    if not source.classes:
+        raise SourceError("The file has no class that derives from nn.Module.")
+    name = title or list(source.classes)[-1]
+    if name not in source.classes:
+        raise SourceError(
+            f"The file has no class {name} that derives from nn.Module; it has {', '.join(source.classes)}."
+        )
+    document = Document()
+    classes = Classes({}, read_modules(source, catalogue, name))
+    for module in classes.new.values():
+        document = structs.replace(
+            document, blocks={**document.blocks, module.name: Block(description=module.description)}
+        )
+        empty = ModuleSource(module.name, module.line, {}, (), {}, ())
+        edit = ModuleEdit(document, catalogue, empty, Graph(module.name, []), module, classes)
+        document = edit.apply()
+        classes.graphs[module.name], classes.previous[module.name] = edit.after, edit.previous
+    instance = Node(blocks.type_of(name))
+    return edits.add(document, naming.to_identifier(name), instance)
+
+
+__all__ = ["import_module"]
