@@ -106,12 +106,17 @@ class Splits(ABC):
             splits = splits.map(part, on) if isinstance(part, Compose) else MappedSplits(splits, part, on)
         return splits
 
-    def fitted(self, kind: type[Fitted], on: Side = "inputs") -> dict[str, Any]:
+    def fitted(self, kind: type[Fitted], on: Side = "inputs", **options: Any) -> dict[str, Any]:
         """Arguments of a transform computed from the training samples without augmentations.
+
+        Args:
+            kind: class of the transform
+            on: fit to the inputs or the targets
+            options: arguments that say how the others are computed, such as ``strategy`` of FillMissing
 
         Raises DataError if there are no training samples to fit.
         """
-        return kind.fitted(training_batches(self.train, on))
+        return kind.fitted(training_batches(self.train, on), **options)
 
 
 def check_sizes(sample: Spec) -> None:

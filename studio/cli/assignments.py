@@ -56,7 +56,7 @@ def parameter_at(document: Document, catalogue: Catalogue, key: str) -> Paramete
     """The declaration of "NODE.param"; None if there is no such parameter."""
     name, _, param = key.partition(".")
     node = document.nodes.get(name)
-    node_type = None if node is None else known_type(document, catalogue, node)
+    node_type = None if node is None else known_type(document, catalogue, name)
     return None if node_type is None else node_type.param(param)
 
 
@@ -141,7 +141,7 @@ def _node_type(document: Document, catalogue: Catalogue, name: str, label: str) 
     node = document.nodes.get(name)
     if node is None:
         raise InputError(f"{label}: the project has no node {_quote(name)}. {_suggest(name, document.nodes)}")
-    node_type = known_type(document, catalogue, node)
+    node_type = known_type(document, catalogue, name)
     if node_type is None:
         raise InputError(f"{label}: {name!r} has the unknown type {node.type!r}.")
     return node_type

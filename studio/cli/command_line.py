@@ -33,6 +33,7 @@ COMMANDS = {
         "studio.cli.data_command:data",
         "Show statistics and problems of the data at a node.",
     ),
+    "import": ("studio.cli.import_command:import_data", "Add a data file to a project, as nodes that read it."),
     "evaluate": ("studio.cli.model_commands:evaluate", "Evaluate weights on a project's validation data."),
     "predict": ("studio.cli.model_commands:predict", "Predict on new data with the validation transforms."),
     "find-rate": (

@@ -84,10 +84,17 @@ def promote(document: Document, name: str, ref: ParamRef, param: str | None = No
     return _with_block(document, name, replace(block, params=params))
 
 
-def demote(document: Document, name: str, param: str) -> Document:
-    """Make a promoted parameter one of the definition alone. Values at instances are removed."""
+def demote(document: Document, name: str, param: str, ref: ParamRef | None = None) -> Document:
+    """Make a promoted parameter one of the definition alone. Values at instances are removed.
+
+    Args:
+        ref: demote only this one of several parameters that it sets
+    """
     block = _block(document, name)
     _check_promoted(block, name, param)
+    rest = () if ref is None else tuple(each for each in block.params[param] if each != ref)
+    if rest:
+        return _with_block(document, name, replace(block, params={**block.params, param: rest}))
     params = {key: refs for key, refs in block.params.items() if key != param}
     return update_instances(_with_block(document, name, replace(block, params=params)), name, {}, {param: None})
 
@@ -189,7 +196,7 @@ def _conflict(defined: Mapping[str, Block], piece: Document) -> str | None:
 
 
 def _are_equal(block: Block, other: Block) -> bool:
-    return block == other or replace(block, origin=other.origin) == other
+    return blocks.are_equal(block, replace(other, origin=block.origin))
 
 
 # -- what all of them use ---------------------------------------------------------------------

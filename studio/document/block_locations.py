@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple, TypeAlias, cast
 
+from msgspec.structs import replace
+
 from studio.document import blocks
 from studio.document.block_edits import promoted_as, view
 from studio.document.model import Block, Document, Json, Node, ParamRef
@@ -169,7 +171,7 @@ def changed_location(
         shown: a location in `new`
         preferred: locations to choose first, which may be gone
     """
-    if _is_changed(old, new, block_at(new, shown)):
+    if _is_changed(old, new, block_at(new, shown)) or _has_other_values(old, new, shown):
         return None
     if _is_changed(old, new, ""):
         return ()
@@ -212,12 +214,24 @@ def _is_changed(old: Document, new: Document, block: str) -> bool:
     if not block:
         return _graph(old) != _graph(new)
     before, after = old.blocks.get(block, Block()), new.blocks[block]
-    return before is not after and (*_graph(before), before.params) != (*_graph(after), after.params)
+    return not blocks.are_equal(replace(before, description=""), replace(after, description=""))
 
 
-def _graph(graph: Document | Block) -> tuple[object, ...]:
-    """What the canvas shows of a graph."""
-    return (graph.nodes, graph.wires, graph.frames, graph.routes)
+def _graph(document: Document) -> tuple[object, ...]:
+    """What the canvas shows of the project."""
+    return (document.nodes, document.wires, document.frames, document.routes)
+
+
+def _has_other_values(old: Document, new: Document, location: Location) -> bool:
+    """Whether the instances around a graph set other values for its promoted parameters."""
+    block = block_at(new, location)
+    refs = [ref for each in new.blocks[block].params.values() for ref in each] if block else []
+    try:
+        return any(
+            value_at(old, location, ref.node, ref.param) != value_at(new, location, ref.node, ref.param) for ref in refs
+        )
+    except KeyError:
+        return True
 
 
 def _nodes(document: Document, block: str) -> Mapping[str, Node]:

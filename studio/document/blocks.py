@@ -46,6 +46,11 @@ def used_blocks(nodes: Mapping[str, Node]) -> Iterator[str]:
     yield from dict.fromkeys(name for node in nodes.values() if (name := name_of(node)) is not None)
 
 
+def are_equal(one: Block, other: Block) -> bool:
+    """Whether two definitions are equal, also in the order of their ports."""
+    return one is other or (one == other and list(one.nodes) == list(other.nodes))
+
+
 def reachable_blocks(blocks: Mapping[str, Block], nodes: Mapping[str, Node]) -> list[str]:
     """Names of the defined blocks that nodes use, directly or inside other blocks, nearest first."""
 

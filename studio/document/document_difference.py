@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from msgspec.structs import replace
 
+from studio.document.blocks import are_equal
 from studio.document.model import Block, Document, Endpoint, Frame, Node, TrainingSettings, Wire
 
 
@@ -70,7 +71,7 @@ def difference(old: Document, new: Document) -> Difference:
         wires_added=_missing(new.wires, old.wires),
         training=None if old.training == new.training else new.training,
         description=None if old.description == new.description else new.description,
-        blocks=None if old.blocks is new.blocks or old.blocks == new.blocks else new.blocks,
+        blocks=None if _are_equal(old.blocks, new.blocks) else new.blocks,
         frames=None if old.frames is new.frames or old.frames == new.frames else new.frames,
         routes=None if old.routes is new.routes or old.routes == new.routes else new.routes,
     )
@@ -102,6 +103,10 @@ def _compare_nodes(
     for name in renamed.values():
         del added[name]
     return tuple(name for name in missing if name not in renamed), renamed, added, changed
+
+
+def _are_equal(old: Mapping[str, Block], new: Mapping[str, Block]) -> bool:
+    return old is new or (old.keys() == new.keys() and all(are_equal(old[name], new[name]) for name in old))
 
 
 def _missing(wires: tuple[Wire, ...], other: tuple[Wire, ...]) -> tuple[Wire, ...]:

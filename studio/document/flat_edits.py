@@ -7,12 +7,13 @@ from functools import partial
 
 from msgspec.structs import replace
 
-from studio.document import blocks, edits
-from studio.document.block_edits import Edit, edit_block, promoted_as
+from studio.document.block_edits import Edit, edit_block
 from studio.document.block_expansion import Expansion, Scope
+from studio.document.block_locations import Location, Step
 from studio.document.document_difference import Difference, difference
 from studio.document.document_errors import EditError
-from studio.document.model import Document, Json, Node, ParamRef
+from studio.document.located_edits import clear_at, set_at
+from studio.document.model import Document, Node
 from studio.document.wire_routes import remaining_routes
 
 _FLAGS = ("type", "muted", "frozen", "recomputed", "collapsed", "note", "at")
@@ -43,48 +44,21 @@ def edit_flat(document: Document, edit: Edit, expansion: Expansion | None = None
     return document
 
 
-def clear_param_at(document: Document, path: str, param: str) -> Document:
-    """Clear a parameter of a node or instance by its path in the flat graph."""
-    try:
-        scope, name = Expansion(document).locate(path)
-    except (KeyError, IndexError):
-        raise EditError(f"The project has no node {path!r}.") from None
-    return _cleared(document, scope, name, param) if param in scope.nodes[name].params else document
-
-
 def _with_inner(document: Document, scope: Scope, name: str, old: Node, new: Node) -> Document:
+    location = _location(scope)
     for param in [*old.params, *(param for param in new.params if param not in old.params)]:
         if param not in new.params:
-            document = _cleared(document, scope, name, param)
+            document = clear_at(document, location, name, param)
         elif param not in old.params or old.params[param] != new.params[param]:
-            document = _set(document, scope, name, param, new.params[param])
+            document = set_at(document, location, name, param, new.params[param])
     flags = {flag: getattr(new, flag) for flag in _FLAGS if getattr(new, flag) != getattr(old, flag)}
     if flags:
         document = edit_block(document, scope.block, partial(_with_fields, name=name, fields=flags))
     return document
 
 
-def _set(document: Document, scope: Scope, name: str, param: str, value: Json) -> Document:
-    """Set a parameter of a node in a scope: at the instance if it is promoted, otherwise in the graph."""
-    if scope.parent is None:
-        return edits.set_param(document, name, param, value)
-    promoted = promoted_as(document.blocks[scope.block], ParamRef(name, param))
-    if promoted is None:
-        return edit_block(document, scope.block, partial(edits.set_param, name=name, param=param, value=value))
-    each = blocks.values_per_copy(scope.parent.nodes[scope.instance].params.get(promoted))
-    if each is not None and scope.index < len(each):
-        value = {blocks.EACH: [*each[: scope.index], value, *each[scope.index + 1 :]]}
-    return _set(document, scope.parent, scope.instance, promoted, value)
-
-
-def _cleared(document: Document, scope: Scope, name: str, param: str) -> Document:
-    """Clear a parameter of a node in a scope, where it is set."""
-    if scope.parent is None:
-        return edits.clear_param(document, name, param)
-    promoted = promoted_as(document.blocks[scope.block], ParamRef(name, param))
-    if promoted is not None and promoted in scope.parent.nodes[scope.instance].params:
-        return _cleared(document, scope.parent, scope.instance, promoted)
-    return edit_block(document, scope.block, partial(edits.clear_param, name=name, param=param))
+def _location(scope: Scope) -> Location:
+    return () if scope.parent is None else (*_location(scope.parent), Step(scope.instance, scope.index))
 
 
 def _with_structure(document: Document, changed: Difference) -> Document:
@@ -107,4 +81,4 @@ def _with_fields(view: Document, name: str, fields: dict[str, object]) -> Docume
     return replace(view, nodes={**view.nodes, name: replace(view.nodes[name], **fields)})
 
 
-__all__ = ["clear_param_at", "edit_flat"]
+__all__ = ["edit_flat"]

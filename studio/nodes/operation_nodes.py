@@ -14,6 +14,7 @@ from engine.nn import functional
 from engine.ops.record import REGISTRY, Op
 from engine.registry import Parameter, argument_help, documentation, parameters
 from studio.nodes.derived_types import plain_help
+from studio.nodes.growing_inputs import LIST_NAMES, OPERAND_NAMES, GrowingInputs
 from studio.nodes.operation_table import OPERATIONS, Operation
 from studio.nodes.types import NodeType, Port, PortType, Role
 
@@ -66,9 +67,6 @@ HELP = {
 }
 """Help of parameters that the function does not document."""
 
-LIST_PORTS = ("a", "b", "c", "d")
-"""Inputs of a function that takes a list of tensors; the last two are optional."""
-
 
 def operation_types() -> list[NodeType]:
     """A node type for each function of `OPERATIONS`."""
@@ -86,6 +84,7 @@ def function_of(key: str) -> Callable[..., Any]:
 def _node_type(key: str, group: str, declared: Operation) -> NodeType:
     function = function_of(key)
     documented = _documented(function)
+    growing = _growing(function, declared)
     return NodeType(
         key=key,
         title=declared.title,
@@ -94,12 +93,13 @@ def _node_type(key: str, group: str, declared: Operation) -> NodeType:
         summary=documentation(documented).partition("\n")[0],
         help=plain_help(documented),
         icon=declared.icon or ICONS[group],
-        inputs=tuple(_inputs(function, declared)),
+        inputs=tuple(_inputs(function, declared)) if growing is None else growing.ports(),
         outputs=tuple(Port(name, PortType.TENSOR) for name in declared.outputs),
         params=tuple(_params(function, declared)),
         tags=(key.partition(".")[2], *declared.tags),
         role=Role.OPERATION,
         structural=frozenset(_either(function, declared)),
+        adapt=growing,
         target=function,
     )
 
@@ -122,15 +122,18 @@ def is_elementwise(node_type: NodeType) -> bool:
 
 
 def _inputs(function: Callable[..., Any], declared: Operation) -> Iterator[Port]:
-    if takes_list(function):
-        yield from (Port(name, PortType.TENSOR, optional=index > 1) for index, name in enumerate(LIST_PORTS))
-        return
     yield from (Port(name, PortType.TENSOR) for name in declared.inputs)
     descriptions = argument_help(_documented(function))
     for argument in () if declared.inputs else _tensors(function, declared):
         name, has_default = argument.name, argument.default is not argument.empty
         is_optional = has_default and name not in declared.required and name not in _either(function, declared)
         yield Port(name, PortType.TENSOR, descriptions.get(name, ""), is_optional)
+
+
+def _growing(function: Callable[..., Any], declared: Operation) -> GrowingInputs | None:
+    if takes_list(function):
+        return GrowingInputs(LIST_NAMES)
+    return GrowingInputs(OPERAND_NAMES) if declared.grows else None
 
 
 def takes_list(function: Callable[..., Any]) -> bool:

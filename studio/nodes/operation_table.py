@@ -30,15 +30,17 @@ class Operation:
     """Parameters that differ from those in the signature, or that it does not have."""
     inputs: tuple[str, ...] = ()
     """Inputs of a function whose signature does not name them."""
+    grows: bool = False
+    """Whether the function is associative, so that the node takes any number of inputs."""
     icon: str = ""
     """Icon, if it is not that of the group."""
 
 
 OPERATIONS: Mapping[str, Mapping[str, Operation]] = {
     "Arithmetic": {
-        "ops.add": Operation("Add", ("sum", "plus", "residual", "skip connection", "+"), icon="plus"),
+        "ops.add": Operation("Add", ("sum", "plus", "residual", "skip connection", "+"), grows=True, icon="plus"),
         "ops.sub": Operation("Subtract", ("minus", "difference", "-"), icon="minus"),
-        "ops.mul": Operation("Multiply", ("times", "product", "gate", "scale", "*"), icon="multiply"),
+        "ops.mul": Operation("Multiply", ("times", "product", "gate", "scale", "*"), grows=True, icon="multiply"),
         "ops.div": Operation("Divide", ("quotient", "/")),
         "ops.floor_divide": Operation("Floor divide", ("quotient", "//")),
         "ops.remainder": Operation("Remainder", ("modulo", "%")),
@@ -50,8 +52,8 @@ OPERATIONS: Mapping[str, Mapping[str, Operation]] = {
         "ops.neg": Operation("Negate", ("negative", "minus")),
         "ops.abs": Operation("Absolute value", ("magnitude", "|x|")),
         "ops.sign": Operation("Sign", ("signum",)),
-        "ops.maximum": Operation("Maximum", ("larger",)),
-        "ops.minimum": Operation("Minimum", ("smaller",)),
+        "ops.maximum": Operation("Maximum", ("larger",), grows=True),
+        "ops.minimum": Operation("Minimum", ("smaller",), grows=True),
         "ops.clamp": Operation("Clamp", ("clip", "limit", "bounds"), numbers=("min", "max")),
         "ops.lerp": Operation("Interpolate linearly", ("blend", "mix"), either=("weight",)),
         "ops.addcmul": Operation("Add a product", ("fused",)),
@@ -108,8 +110,8 @@ OPERATIONS: Mapping[str, Mapping[str, Operation]] = {
         "ops.isclose": Operation("Is close", ("almost equal", "tolerance")),
         "ops.isnan": Operation("Is NaN", ("missing",)),
         "ops.isfinite": Operation("Is finite", ("NaN", "infinity")),
-        "ops.logical_and": Operation("And", ("logical", "&")),
-        "ops.logical_or": Operation("Or", ("logical", "|")),
+        "ops.logical_and": Operation("And", ("logical", "&"), grows=True),
+        "ops.logical_or": Operation("Or", ("logical", "|"), grows=True),
         "ops.logical_xor": Operation("Exclusive or", ("logical", "xor", "^")),
         "ops.logical_not": Operation("Not", ("logical", "invert", "~")),
         "ops.where": Operation("Where", ("select", "if", "condition", "mask"), either=("x", "y")),

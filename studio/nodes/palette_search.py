@@ -12,8 +12,8 @@ from studio.nodes.edit_distance import typing_errors
 from studio.nodes.parameter_words import ParameterWords, looks_like_a_value
 from studio.nodes.types import NodeType
 
-EXACT, PREFIX, WORD, INSIDE, SCATTERED = 100.0, 80.0, 60.0, 40.0, 15.0
-KEY, TAG, GROUP, SUMMARY = 0.95, 0.8, 0.5, 0.3
+EXACT, PREFIX, WHOLE_WORD, WORD, INSIDE, SCATTERED = 100.0, 80.0, 75.0, 60.0, 40.0, 15.0
+KEY, TAG, GROUP, SUMMARY = 0.95, 0.7, 0.5, 0.3
 """Weights of matches outside the title."""
 TYPO = 6.0
 """Deduction for each typing error, from `SCATTERED` + `TYPO`."""
@@ -169,6 +169,8 @@ def _match(word: str, text: _Text) -> float:
         return PREFIX - text.penalty
     if word not in text.lowered and not text.initials.startswith(word):
         return 0.0
+    if word in text.starts:
+        return WHOLE_WORD - text.penalty
     if any(start.startswith(word) for start in text.starts) or text.initials.startswith(word):
         return WORD - text.penalty
     return INSIDE - text.penalty

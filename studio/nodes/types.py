@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Set
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
@@ -77,7 +77,11 @@ class NodeType:
     """For a loss: the kind of targets it expects, if there is only one."""
     role: Role = Role.UNKNOWN
     structural: frozenset[str] = frozenset()
-    """Parameters that determine whether an input needs a wire."""
+    """Parameters that determine the ports, or whether an input needs a wire."""
+    adapt: Callable[[NodeType, Mapping[str, Any], Set[str]], NodeType] | None = field(
+        default=None, compare=False, repr=False
+    )
+    """Gives the type for the parameters of a node and its inputs that have a wire, if its ports depend on them."""
     target: Callable[..., Any] | None = field(default=None, compare=False, repr=False)
     """The class or function that the node calls; None for types without one in the engine."""
 

@@ -98,6 +98,15 @@ class Settings:
         self._store.setValue("shows_regions", int(value))
 
     @property
+    def node_usage(self) -> str:
+        """How often each node type was added, as JSON text; see `NodeUsage`."""
+        return str(self._store.value("palette/usage", ""))
+
+    @node_usage.setter
+    def node_usage(self, value: str) -> None:
+        self._store.setValue("palette/usage", value)
+
+    @property
     def geometry(self) -> QByteArray | None:
         return self._bytes("window/geometry")
 

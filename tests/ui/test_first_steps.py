@@ -14,6 +14,7 @@ from pytestqt.qtbot import QtBot
 from studio.document import edits
 from studio.document.model import Endpoint, Wire
 from studio.nodes.catalogue import catalogue
+from studio.nodes.palette_search import SearchMatch
 from studio.ui.canvas.canvas_view import CanvasView
 from studio.ui.canvas.drop_handler import data_node_for
 from studio.ui.panels.inspector.node_form import NodeForm
@@ -58,7 +59,7 @@ def test_running_an_empty_graph_shows_requirements_on_the_canvas(
     assert hint.missing.isVisible() and "optimizer" in hint.missing.text()
     assert canvas.rect().contains(hint.content.geometry())
     assert not hint.content.geometry().intersects(hint.button.geometry())
-    assert canvas.add_at_center(catalogue()["nn.ReLU"]) is None
+    assert canvas.add_at_center(SearchMatch(catalogue()["nn.ReLU"])) is None
     assert not hint.heading.isVisible()
 
 
@@ -122,8 +123,8 @@ def test_each_suffix_has_a_data_node() -> None:
 def test_missing_parameters_of_a_new_node_are_reported_after_a_run_or_wire(
     window: MainWindow, canvas: CanvasView, qtbot: QtBot
 ) -> None:
-    store = canvas.store
-    canvas.add_at_center(catalogue()["nn.Conv2d"])
+    store = canvas.store.project
+    canvas.add_at_center(SearchMatch(catalogue()["nn.Conv2d"]))
     [name] = store.document.nodes
     qtbot.waitUntil(lambda: store.is_checked)
     assert store.check_report.errors and not [each for each in store.report.problems if each.node == name]
@@ -136,7 +137,7 @@ def test_missing_parameters_of_a_new_node_are_reported_after_a_run_or_wire(
     qtbot.waitUntil(lambda: bool([each for each in store.report.errors if each.node == name]))
     assert canvas.canvas_scene.nodes[name].content.error
     canvas.store.select([])
-    canvas.add_at_center(catalogue()["nn.Linear"])
+    canvas.add_at_center(SearchMatch(catalogue()["nn.Linear"]))
     [new] = set(store.document.nodes) - {name}
     qtbot.waitUntil(lambda: store.is_checked)
     assert {each.node for each in store.report.problems if each.node} == {name}  # the other one is new

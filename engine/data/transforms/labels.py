@@ -48,7 +48,7 @@ class OneHot(Fitted, Invertible):
         return Spec((*sample.shape, self.size), float32)
 
     @classmethod
-    def fitted(cls, batches: Iterable[NDArray[Any]]) -> dict[str, Any]:
+    def fitted(cls, batches: Iterable[NDArray[Any]], **options: Any) -> dict[str, Any]:
         """The highest class number plus 1."""
         highest = max((int(batch.max()) for batch in batches if batch.size), default=None)
         if highest is None:
@@ -97,7 +97,7 @@ class LabelEncode(Fitted, Invertible):
         return Spec(sample.shape, int64)
 
     @classmethod
-    def fitted(cls, batches: Iterable[NDArray[Any]]) -> dict[str, Any]:
+    def fitted(cls, batches: Iterable[NDArray[Any]], **options: Any) -> dict[str, Any]:
         """All labels that occur, in ascending order."""
         found: set[Any] = set()
         for batch in batches:

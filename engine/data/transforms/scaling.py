@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,6 +14,9 @@ from engine.dtypes import float32
 from engine.errors import DataError, DTypeError
 from engine.registry import TRANSFORMS, Range
 from engine.shape import Spec
+
+_MAX_NUMBERS = 2**24
+"""Numbers that are kept to find medians."""
 
 
 @TRANSFORMS.register(category="Scaling", title="To float", outputs=("samples",), tags=("ToTensor", "convert"))
@@ -77,7 +80,7 @@ class Normalize(Fitted, Invertible):
         return Spec(sample.shape, float32)
 
     @classmethod
-    def fitted(cls, batches: Iterable[NDArray[Any]]) -> dict[str, Any]:
+    def fitted(cls, batches: Iterable[NDArray[Any]], **options: Any) -> dict[str, Any]:
         """Mean and standard deviation of each channel; 1 for a constant channel."""
         moments = ChannelMoments.of(batches)
         std = np.where(moments.std > 0, moments.std, 1)
@@ -123,7 +126,7 @@ class MinMaxScale(Fitted, Invertible):
         return Spec(sample.shape, float32)
 
     @classmethod
-    def fitted(cls, batches: Iterable[NDArray[Any]]) -> dict[str, Any]:
+    def fitted(cls, batches: Iterable[NDArray[Any]], **options: Any) -> dict[str, Any]:
         """Minimum and maximum of each channel; a constant channel gets the width 1."""
         moments = ChannelMoments.of(batches)
         low, high = moments.low.astype(np.float32), moments.high.astype(np.float32)
@@ -195,10 +198,19 @@ class FillMissing(Fitted):
 
     Args:
         value: replacement: one number, or one per channel or column
+        strategy: how Compute from data computes `value` from the training samples: mean, median or most frequent
+            number; the last two from the first samples of large data
     """
 
-    def __init__(self, value: float | tuple[float, ...] = 0.0) -> None:
+    options = ("strategy",)
+
+    def __init__(
+        self,
+        value: float | tuple[float, ...] = 0.0,
+        strategy: Literal["mean", "median", "most frequent"] = "mean",
+    ) -> None:
         self.value = vector(value)
+        self.strategy = strategy
 
     def apply(self, samples: NDArray[Any]) -> NDArray[Any]:
         value = along_channels("FillMissing", self.value, samples.shape[1:]).astype(samples.dtype)
@@ -211,6 +223,42 @@ class FillMissing(Fitted):
         return sample
 
     @classmethod
-    def fitted(cls, batches: Iterable[NDArray[Any]]) -> dict[str, Any]:
-        """The mean of each channel without missing values."""
-        return {"value": plain(ChannelMoments.of(batches).mean.astype(np.float32))}
+    def fitted(cls, batches: Iterable[NDArray[Any]], **options: Any) -> dict[str, Any]:
+        """The mean, median or most frequent number of each channel without missing values."""
+        strategy = options.get("strategy", "mean")
+        if strategy == "mean":
+            return {"value": plain(ChannelMoments.of(batches).mean.astype(np.float32))}
+        chosen = np.nanmedian if strategy == "median" else _most_frequent
+        return {"value": plain(np.atleast_1d(chosen(_first_samples(batches), axis=0)).astype(np.float32))}
+
+
+def _first_samples(batches: Iterable[NDArray[Any]]) -> NDArray[Any]:
+    """N×C numbers of the first samples, as many as fit into `_MAX_NUMBERS`.
+
+    Raises DataError for a channel without numbers.
+    """
+    parts: list[NDArray[Any]] = []
+    numbers = 0
+    for batch in batches:
+        channels = batch.reshape(len(batch), 1) if batch.ndim == 1 else batch
+        parts.append(np.moveaxis(channels, 1, -1).reshape(-1, channels.shape[1]))
+        numbers += parts[-1].size
+        if numbers > _MAX_NUMBERS:
+            break
+    if not numbers:
+        raise DataError("there are no training samples to fit. Choose data with training samples.")
+    found = np.concatenate(parts)
+    is_empty = np.isnan(found).all(axis=0)
+    if is_empty.any():
+        index = int(np.argmax(is_empty))
+        raise DataError(f"channel {index} (from 0) of the training data has only missing values. Correct the data.")
+    return found
+
+
+def _most_frequent(numbers: NDArray[Any], axis: int) -> NDArray[Any]:
+    """The most frequent number of each channel, the smallest of several."""
+    found: list[Any] = []
+    for channel in np.moveaxis(numbers, axis, -1).reshape(numbers.shape[1], -1):
+        values, counts = np.unique(channel[~np.isnan(channel)], return_counts=True)
+        found.append(values[np.argmax(counts)])
+    return np.array(found)

@@ -69,10 +69,17 @@ class Augmentation(Transform):
 class Fitted(Transform):
     """A transform whose arguments can be computed from the training samples."""
 
+    options: ClassVar[tuple[str, ...]] = ()
+    """Names of the arguments that say how the others are computed."""
+
     @classmethod
     @abstractmethod
-    def fitted(cls, batches: Iterable[NDArray[Any]]) -> dict[str, Any]:
+    def fitted(cls, batches: Iterable[NDArray[Any]], **options: Any) -> dict[str, Any]:
         """Constructor arguments computed in one pass over batches of samples, N×… each.
+
+        Args:
+            batches: training samples
+            options: values of `options`; defaults for those left out
 
         Raises DataError if there are no samples.
         """

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections import defaultdict
+from collections.abc import Mapping, Set
 from dataclasses import replace
 
 from engine.registry import Parameter, Range
 from studio.document import blocks
 from studio.document.block_expansion import MAX_DEPTH
-from studio.document.model import Block, Document, Json, Node, ParamRef
+from studio.document.model import Block, Document, Json, Node, ParamRef, Wire
 from studio.nodes.catalogue import Catalogue
 from studio.nodes.types import NodeType, Port, PortType, Role
 
@@ -33,7 +34,7 @@ class BlockTypes:
         self._open: set[str] = set()
 
     def type_of(self, node: Node) -> NodeType | None:
-        """The type of a node; None if neither the catalogue nor a definition has it."""
+        """The type of a node without wires; None if neither the catalogue nor a definition has it."""
         name = blocks.name_of(node)
         if name is not None:
             return self._instance(name)
@@ -73,7 +74,7 @@ def _instance_type(name: str, block: Block, params: list[Parameter]) -> NodeType
         key=blocks.type_of(name),
         title=name,
         category="block",
-        group="Blocks of this project",
+        group="This project",
         summary=summary or f"The block {name}.",
         help=rest.strip(),
         icon="block",
@@ -120,6 +121,30 @@ PORT_TYPES = {
 """Types of the ports of a definition. They are not in the catalogue, because only a definition has them."""
 
 
-def known_type(document: Document, catalogue: Catalogue, node: Node) -> NodeType | None:
-    """The type of a node of a document; None if neither the catalogue nor a definition has it."""
-    return catalogue.get(node.type) or BlockTypes(document.blocks, catalogue).type_of(node)
+def known_type(document: Document, catalogue: Catalogue, name: str) -> NodeType | None:
+    """The type of a node of a document, with its ports; None if neither the catalogue nor a definition has it."""
+    node = document.nodes[name]
+    found = catalogue.get(node.type)
+    if found is None:
+        return BlockTypes(document.blocks, catalogue).type_of(node)
+    return found if found.adapt is None else found.adapt(found, node.params, _WIRED_INPUTS.of(document, name))
+
+
+class WiredInputs:
+    """The inputs of each node that have a wire. Caches the last result, as a drag asks for many nodes."""
+
+    def __init__(self) -> None:
+        self._last: tuple[tuple[Wire, ...], Mapping[str, Set[str]]] = ((), {})
+
+    def of(self, document: Document, name: str) -> Set[str]:
+        wires, found = self._last
+        if wires is not document.wires:
+            found = defaultdict[str, set[str]](set)
+            for wire in document.wires:
+                found[wire.target.node].add(wire.target.port)
+            found = dict(found)
+            self._last = (document.wires, found)
+        return found.get(name, frozenset())
+
+
+_WIRED_INPUTS = WiredInputs()

@@ -11,7 +11,7 @@ from studio.document import blocks
 from studio.document.block_expansion import Expansion
 from studio.document.graph_walk import walk
 from studio.document.model import Document, Endpoint, Node, Wire
-from studio.lowering.analysis.block_types import BlockTypes, known_type
+from studio.lowering.analysis.block_types import BlockTypes, WiredInputs, known_type
 from studio.nodes.catalogue import Catalogue, placeholder
 from studio.nodes.types import NodeType, Port, PortType, Role
 
@@ -232,14 +232,18 @@ def port_of(types: Mapping[str, NodeType], end: Endpoint, side: str) -> Port | N
 
 def node_type(document: Document, catalogue: Catalogue, name: str) -> NodeType:
     """The type of one node; for an unknown type a placeholder with the ports that the wires mention."""
-    found_type = known_type(document, catalogue, document.nodes[name])
+    found_type = known_type(document, catalogue, name)
     if found_type is not None:
         return found_type
     return _placeholders(document, BlockTypes(document.blocks, catalogue), {name})[name]
 
 
 def _types(document: Document, types: BlockTypes) -> dict[str, NodeType]:
+    wired = WiredInputs()
     found_type = {name: types.type_of(node) for name, node in document.nodes.items()}
+    for name, found in found_type.items():
+        if found is not None and found.adapt is not None:
+            found_type[name] = found.adapt(found, document.nodes[name].params, wired.of(document, name))
     unfound_type = {name for name, found in found_type.items() if found is None}
     placeholders = _placeholders(document, types, unfound_type) if unfound_type else {}
     return {name: placeholders[name] if found is None else found for name, found in found_type.items()}

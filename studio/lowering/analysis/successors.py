@@ -86,7 +86,7 @@ class Successors:
 
 
 def fits_dimensions(key: str, spec: Spec | None) -> bool:
-    """Whether a type for 1, 2 or 3 spatial dimensions can take values of this shape. True for other types."""
+    """Whether a type is for values with these dimensions. True for types without a fixed number of them."""
     return _dimension_factor(key, spec) == 1.0
 
 
@@ -134,7 +134,9 @@ def _with_dimensions(key: str, rank: int | None) -> str | None:
 
 def _dimension_factor(key: str, spec: Spec | None) -> float:
     dimensions = _SPATIAL.get(key[-2:])
-    if spec is None or dimensions is None:
+    if spec is None:
         return 1.0
     rank = len(spec.shape)
+    if dimensions is None:
+        return 0.1 if key == "nn.Linear" and rank > 3 else 1.0  # a linear layer of the width of images
     return 1.0 if rank == dimensions or (rank == 2 and key in ("nn.BatchNorm1d", "nn.Dropout1d")) else 0.1

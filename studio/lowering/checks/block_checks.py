@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from studio.document import blocks
 from studio.document.block_expansion import MAX_DEPTH, MAX_NODES, Expansion, Scope
-from studio.document.flat_edits import clear_param_at
+from studio.document.located_edits import clear_param_at
 from studio.document.model import Endpoint
 from studio.lowering.analysis.block_types import INSIDE
 from studio.lowering.analysis.scope_graphs import ScopeGraph

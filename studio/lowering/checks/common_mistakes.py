@@ -23,7 +23,7 @@ from studio.lowering.checks.upstream_causes import (
 )
 from studio.lowering.problems import quick_fixes
 from studio.lowering.problems.problem import Problem
-from studio.nodes.types import Role
+from studio.nodes.types import NodeType, Role
 
 HIGHEST_ADAPTIVE_RATE = 0.1
 """Highest plausible learning rate of adaptive optimizers; usual values are 100 times smaller."""
@@ -101,10 +101,15 @@ def _check_loss_input(graph: NodeGraph, loss: str, before: str) -> Iterator[Prob
         yield Problem("warning", "dropout-on-scores", message, node=dropout, fix=fix)
 
 
+def _is_transparent(node_type: NodeType) -> bool:
+    """Whether a node only reshapes or drops the values of its first input."""
+    return node_type.group in TRANSPARENT_GROUPS and node_type.adapt is None
+
+
 def _transparent_input(graph: NodeGraph, name: str) -> list[str]:
     """The input of a layer that only reshapes or drops values."""
     node_type = graph.types[name]
-    end = graph.source(name, node_type.inputs[0].name) if node_type.group in TRANSPARENT_GROUPS else None
+    end = graph.source(name, node_type.inputs[0].name) if _is_transparent(node_type) else None
     return [] if end is None else [end.node]
 
 
@@ -169,7 +174,7 @@ def _linear_behind(graph: NodeGraph, end: Endpoint) -> str | None:
 
     def before(end: Endpoint) -> list[Endpoint]:
         sources = list(graph.sources(end.node).values())
-        return sources if graph.types[end.node].group in TRANSPARENT_GROUPS and len(sources) == 1 else []
+        return sources if _is_transparent(graph.types[end.node]) and len(sources) == 1 else []
 
     return next((end.node for end in walk([end], before) if graph.types[end.node].group in LINEAR_GROUPS), None)
 

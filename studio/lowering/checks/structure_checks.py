@@ -108,7 +108,9 @@ def _stray_wires(graph: NodeGraph) -> Iterator[Problem]:
 
 
 def _stray_reason(graph: NodeGraph, wire: Wire) -> str:
-    unconnected = Document(nodes=graph.document.nodes, blocks=graph.document.blocks)
+    others = tuple(other for other in graph.document.wires if other.target.node == wire.target.node)
+    valid = tuple(other for other in others if other not in graph.stray)
+    unconnected = Document(nodes=graph.document.nodes, wires=valid, blocks=graph.document.blocks)
     return (
         refusal(unconnected, graph.catalogue, wire)
         or f"{wire.target} already gets {graph.input_sources[wire.target.node][wire.target.port]}."

@@ -191,7 +191,7 @@ class _ModuleSource:
 
     def _operation(self, name: str) -> ast.expr:
         """`engine.add(a, b)`, or `engine.cat([a, b], dim=1)`."""
-        writer, node_type = self._writer, self._writer.facts(name).type
+        writer, node_type = self._writer, self._writer.graph.types[name]
         sources = self._sources(name)
         tensors: dict[str, ast.expr] = {
             port.name: syntax_trees.name(self._names[sources[port.name]])

@@ -30,10 +30,24 @@ def operation_call(
         module: returns the name of a module, after it has been recorded as imported
     """
     owner, title = path_of(node_type)
+    if node_type.adapt is not None and node_type.target is not None and not takes_list(node_type.target):
+        return _fold(node_type, arguments, tensors, module(owner))
     positional, keywords = _arguments(node_type, arguments, tensors, module)
     if owner == METHODS:
         return syntax_trees.call(syntax_trees.member(positional[0], title), positional[1:], keywords)
     return syntax_trees.call(syntax_trees.attribute(module(owner), title), positional, keywords)
+
+
+def _fold(node_type: NodeType, arguments: Mapping[str, Any], tensors: Mapping[str, ast.expr], module: str) -> ast.expr:
+    """`engine.add(engine.add(x, y), z)`; the number in place of an input is the last operand."""
+    free = [name for name in arguments if node_type.input(name) is not None and name not in tensors]
+    operands = [*tensors.values(), *(_tree(arguments[name]) for name in free if arguments[name] is not None)]
+    keywords = {name: value for name, value in arguments.items() if node_type.input(name) is None}
+    function = syntax_trees.attribute(module, path_of(node_type)[1])
+    result = operands[0]
+    for operand in operands[1:]:
+        result = syntax_trees.call(function, [result, operand], keywords)
+    return result
 
 
 def _arguments(

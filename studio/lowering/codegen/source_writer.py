@@ -111,7 +111,9 @@ class SourceWriter:
         Raises UnsafeSyntaxError if its type is not in the catalogue, because its key is untrusted.
         """
         found = self.flow.facts[(scope or self.scopes[0]).prefix + name]
-        if self.graph.catalogue.get(found.type.key) is not found.type:
+        known = self.graph.catalogue.get(found.type.key)
+        is_known = known is found.type or (known is not None and known.adapt is not None)
+        if not is_known or known is None or known.target is not found.type.target:
             raise UnsafeSyntaxError(f"{name}, whose type is not in the catalogue")
         return found
 

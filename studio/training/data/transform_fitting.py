@@ -59,7 +59,7 @@ def fit_arguments(
     graph = NodeGraph(document, catalogue)
     if node in graph.muted:
         raise DataProblem(node, f"{node} is muted. Unmute it first.")
-    # The node's current arguments are ignored, as they are what is fitted.
+    # The node's current arguments are ignored, as they are what is fitted, except options of the fit.
     chain = chain_to(upstream_data_node(node, graph), document, graph, base)
     splits = ChainOpener().open(chain)[-1]
     kind, on = graph.types[node], document.nodes[node].params.get("on", "inputs")
@@ -69,7 +69,8 @@ def fit_arguments(
         blocks = _BlocksWithProgress(
             training_batches(samples, "targets" if on == "targets" else "inputs"), samples, report_progress
         )
-        values = target.fitted(blocks)
+        given = document.nodes[node].params
+        values = target.fitted(blocks, **{name: given[name] for name in target.options if name in given})
     except EngineError as error:
         raise DataProblem(node, str(error)) from error
     params = {name: to_json_value(value) for name, value in values.items()}

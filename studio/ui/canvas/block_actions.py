@@ -7,7 +7,7 @@ from functools import partial
 from itertools import takewhile
 
 from studio.document import blocks, edits
-from studio.document.block_edits import edit_graph, free_block_name, instance_of, rename_block, view
+from studio.document.block_edits import edit_graph, free_block_name, instance_of, make_unique, rename_block, view
 from studio.document.block_grouping import group, unpack
 from studio.document.model import Document
 from studio.lowering.analysis.block_types import known_type
@@ -74,7 +74,7 @@ class BlockActions:
     def unpack(self) -> None:
         """Replace the selected instances by the nodes of their blocks, and make room for them."""
         store = self._store
-        names = [name for name in store.document.nodes if name in store.selection and self._is_instance(name)]
+        names = [name for name in store.document.nodes if self._is_selected_instance(name)]
         inside = store.block
         made: list[str] = []
 
@@ -123,10 +123,23 @@ class BlockActions:
 
     def _new_box(self, graph: Document, name: str) -> Box:
         node = graph.nodes[name]
-        kind = known_type(graph, self._store.catalogue, node)
+        kind = known_type(graph, self._store.catalogue, name)
         if kind is None:
             return Box(node.at[0], node.at[1], node.at[0] + 15 * GRID, node.at[1] + 6 * GRID)
         return self._scene.new_box(name, kind, node.at)
+
+    def make_unique(self) -> None:
+        """Copy the blocks of the selected instances, so that edits of the copies change no other instance."""
+        names = [name for name in self._store.document.nodes if self._is_selected_instance(name)]
+
+        def change(document: Document) -> Document:
+            for name in names:
+                document = make_unique(document, name)
+            return document
+
+        title = f"Make {names[0]} unique" if len(names) == 1 else f"Make {len(names)} blocks unique"
+        if names:
+            self._store.edit(title, change)
 
     # -- going into blocks
 
@@ -146,12 +159,15 @@ class BlockActions:
 
     # -- when they are available
 
-    def can_unpack(self) -> bool:
+    def has_instance(self) -> bool:
         return any(self._is_instance(name) for name in self._store.selection)
 
     def can_enter(self) -> bool:
         selection = self._store.selection
         return len(selection) == 1 and self._is_instance(next(iter(selection)))
+
+    def _is_selected_instance(self, name: str) -> bool:
+        return name in self._store.selection and self._is_instance(name)
 
     def _is_instance(self, name: str) -> bool:
         document = self._store.document

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
-from types import MappingProxyType
+from collections.abc import Callable, Iterable
 
 from PySide6.QtCore import QPointF, QRectF
 from PySide6.QtGui import QGuiApplication
 
 from studio.document import edits, node_clipboard, weight_sharing
 from studio.document.frames import frames_of, remove_frames
-from studio.document.model import Document, Endpoint, Json, Wire
+from studio.document.model import Document, Endpoint, Wire
 from studio.nodes.types import NodeType
 from studio.ui.canvas import composite_edits
 from studio.ui.canvas.canvas_context import CanvasContext
+from studio.ui.canvas.composite_edits import NO_PARAMS, Params
 from studio.ui.canvas.frames.frame_actions import described
 from studio.ui.canvas.geometry import GRID, Box, bounds, snap
 from studio.ui.canvas.layout import align_nodes
@@ -49,7 +49,7 @@ class CanvasActions:
         kind: NodeType,
         at: QPointF,
         pending: PendingWire | None = None,
-        params: Mapping[str, Json] = MappingProxyType({}),
+        params: Params = NO_PARAMS,
     ) -> str | None:
         """Add a node at a scene position, wired to the loose end of `pending`. Returns its name; None if refused."""
         position = (snap(at.x()), snap(at.y()))
@@ -57,36 +57,45 @@ class CanvasActions:
 
         def change(document: Document) -> Document:
             if pending is None:
-                document, name = composite_edits.add_node(document, kind, position)
+                document, name = composite_edits.add_node(document, kind, position, params)
             else:
-                document, name = composite_edits.add_wired_node(document, kind, position, pending)
-            for parameter, value in params.items():
-                document = edits.set_param(document, name, parameter, value)
+                document, name = composite_edits.add_wired_node(document, kind, position, pending, params)
             added.append(name)
             return document
 
         return self._added(f"Add {kind.title}", change, added)
 
-    def add_at(self, kind: NodeType, pointer: QPointF, params: Mapping[str, Json] = MappingProxyType({})) -> str | None:
+    def add_at(self, kind: NodeType, pointer: QPointF, params: Params = NO_PARAMS) -> str | None:
         """Add a node with its header at the pointer."""
         return self.add(kind, pointer - _GRIP, params=params)
 
-    def add_after(self, kind: NodeType, name: str) -> str | None:
-        """Add a node to the right of another and connect it. Returns None if no ports match."""
+    def add_after(self, kind: NodeType, name: str, params: Params = NO_PARAMS) -> str | None:
+        """Add a node to the right of another and connect it. Returns None if no ports match.
+
+        Nodes that the other one is connected to come after the new one, if it has an output for them.
+        """
         wire = composite_edits.wire_to_follower(self._store.document, self._store.catalogue, name, kind)
         if wire is None:
             return None
+        new = edits.unique_name(self._store.document, kind.title)
+        before, after = composite_edits.onward_wires(self._store.document, wire, kind, new)
         box = self._scene.nodes[name].box
-        new_box = self._scene.new_box(edits.unique_name(self._store.document, kind.title), kind, (0, 0))
-        position = self._free_position(box.right + WIRE_LENGTH, box.top, new_box)
-        added: list[str] = []
+        new_box = self._scene.new_box(new, kind, (snap(box.right + WIRE_LENGTH), box.top))
+        if before:
+            boxes = self._scene.boxes()
+            nearest = min(before, key=lambda each: abs(boxes[each.target.node].left - box.right))
+            positions = composite_edits.positions_after_insertion(boxes, new_box, new, nearest)
+        else:
+            positions = {new: self._free_position(new_box.left, new_box.top, new_box)}
 
         def change(document: Document) -> Document:
-            document, new = composite_edits.add_node(document, kind, position)
-            added.append(new)
-            return edits.connect(document, Wire(wire.source, Endpoint(new, wire.target.port)))
+            document, _ = composite_edits.add_node(document, kind, positions[new], params, name=new)
+            document = edits.disconnect(document, before)
+            for each in (Wire(wire.source, Endpoint(new, wire.target.port)), *after):
+                document = edits.connect(document, each)
+            return composite_edits.move_nodes(document, positions)
 
-        return self._added(f"Add {kind.title} after {name}", change, added)
+        return self._added(f"Add {kind.title} after {name}", change, [new])
 
     def add_into(self, kind: NodeType, wire: Wire, pointer: QPointF) -> str | None:
         """Insert a new node into a wire, with its header at the pointer, and push overlapping nodes to the right.

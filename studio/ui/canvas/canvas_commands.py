@@ -314,7 +314,14 @@ def _blocks(make: _CommandFactory) -> tuple[Command, ...]:
             lambda v: v.block_actions.unpack(),
             "Ctrl+Shift+G",
             menu=menu,
-            when=lambda v: v.block_actions.can_unpack(),
+            when=lambda v: v.block_actions.has_instance(),
+        ),
+        make(
+            "make-unique",
+            "Make block unique",
+            lambda v: v.block_actions.make_unique(),
+            menu=menu,
+            when=lambda v: v.block_actions.has_instance(),
         ),
         make(
             "enter",

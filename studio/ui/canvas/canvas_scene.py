@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Set
 
 from PySide6.QtCore import QObject, QPointF, Signal
 from PySide6.QtWidgets import QGraphicsScene
@@ -107,18 +107,18 @@ class CanvasScene(QGraphicsScene):
         for name, node in (*change.added.items(), *change.changed.items()):
             touched |= self._add_or_update_node(name, node)
         self._reroute(touched)
+        rewired = {
+            change.renamed.get(end.node, end.node)
+            for wire in (*change.wires_removed, *change.wires_added)
+            for end in (wire.source, wire.target)
+        }
+        if rewired:
+            self._refresh_nodes(self._with_changing_ports(rewired))
         for wire in change.wires_added:
             self._add_wire(wire)
-        if change.wires_removed or change.wires_added:
+        if rewired:
             self._graph = None
-            self._update_wired_ports(
-                {
-                    change.renamed.get(end.node, end.node)
-                    for wire in (*change.wires_removed, *change.wires_added)
-                    for end in (wire.source, wire.target)
-                }
-            )
-            self._refresh_nodes(self._unknown_types())
+            self._update_wired_ports(rewired)
         if change.blocks is not None:
             self._refresh_nodes(name for name, node in new.nodes.items() if blocks.name_of(node) is not None)
         if change.routes is not None:
@@ -482,9 +482,14 @@ class CanvasScene(QGraphicsScene):
         if self.overview_layer.isVisible():
             self.overview_layer.update()
 
-    def _unknown_types(self) -> list[str]:
-        """Nodes of unknown type, whose ports are derived from their wires."""
-        return [name for name, item in self.nodes.items() if item.content.category == "unknown"]
+    def _with_changing_ports(self, rewired: Set[str]) -> list[str]:
+        """Nodes whose ports depend on wires: all of unknown type, and of the rewired ones those with growing inputs."""
+        contents = {name: item.content for name, item in self.nodes.items()}
+        return [
+            name
+            for name, content in contents.items()
+            if content.category == "unknown" or (content.adapts and name in rewired)
+        ]
 
     def _port_type(self, wire: Wire) -> PortType:
         """The port type of a wire, from either end."""

@@ -27,7 +27,7 @@ from PySide6.QtGui import (
 )
 from PySide6.QtWidgets import QFrame, QGraphicsView, QToolTip, QWidget
 
-from studio.nodes.types import NodeType
+from studio.nodes.palette_search import SearchMatch
 from studio.ui.canvas import composite_edits
 from studio.ui.canvas.block_actions import BlockActions
 from studio.ui.canvas.camera import Camera, is_touchpad
@@ -49,6 +49,7 @@ from studio.ui.canvas.overlays.canvas_tooltips import selection_description, too
 from studio.ui.canvas.scope_cameras import ScopeCameras
 from studio.ui.canvas.wires.pending_wire import PendingWire
 from studio.ui.canvas.wires.route_actions import RouteActions
+from studio.ui.palette.palette_offers import PaletteOffers
 from studio.ui.project.scope_store import ScopeStore
 from studio.ui.theme.theme import Theme, ThemeManager
 
@@ -68,7 +69,13 @@ class CanvasView(QGraphicsView):
     parameters_requested = Signal()
     """Enter was pressed: focus the fields of the selected node."""
 
-    def __init__(self, store: ScopeStore, themes: ThemeManager, parent: QWidget | None = None) -> None:
+    def __init__(
+        self,
+        store: ScopeStore,
+        themes: ThemeManager,
+        offers: PaletteOffers | None = None,
+        parent: QWidget | None = None,
+    ) -> None:
         super().__init__(parent)
         self.store = store
         self._themes = themes
@@ -85,9 +92,10 @@ class CanvasView(QGraphicsView):
         self.block_actions = BlockActions(self.context)
         self.frame_actions = FrameActions(self.context)
         self.route_actions = RouteActions(self.context)
-        self.overlays = CanvasOverlays(self.context, self.canvas_actions, themes)
+        self.offers = offers or PaletteOffers(store)
+        self.overlays = CanvasOverlays(self.context, self.canvas_actions, themes, self.offers)
         self._cameras = ScopeCameras(store, self.camera, self.canvas_actions.open_at_readable_zoom)
-        self._drop_handler = DropHandler(self.context, self.canvas_actions, self.drop_refused.emit)
+        self._drop_handler = DropHandler(self.context, self.canvas_actions, self.offers.find, self.drop_refused.emit)
         self._pointer_controller = PointerController(self.context)
         self._exposed = QRegion()
         self._has_panned = False
@@ -154,10 +162,9 @@ class CanvasView(QGraphicsView):
     def find_action(self, find: Callable[[str], QAction | None]) -> None:
         self.overlays.find_action = find
 
-    def add_at_center(self, kind: NodeType) -> None:
+    def add_at_center(self, match: SearchMatch) -> None:
         """Add a node after the selected one if its ports match, else at the center of the view."""
-        if not self.overlays.add_after_selected(kind):
-            self.canvas_actions.add_at(kind, self.camera.visible.center())
+        self.overlays.add_at(match, self.camera.visible.center())
 
     def open_search(self) -> None:
         """Open the search palette at the pointer, or at the center of the view."""

@@ -3,61 +3,90 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from types import MappingProxyType
 
 from msgspec.structs import replace
 
 from studio.document import edits
 from studio.document.frames import change_frame, nodes_in
-from studio.document.model import Document, Endpoint, Node, Wire
+from studio.document.model import Document, Endpoint, Json, Node, Wire
 from studio.document.wire_routes import inner_routes
 from studio.lowering.analysis.block_types import known_type
+from studio.lowering.analysis.library_types import defined
 from studio.lowering.analysis.node_graph import bypass_input
 from studio.nodes.catalogue import Catalogue
-from studio.nodes.types import NodeType
+from studio.nodes.types import NodeType, Port, PortType
 from studio.ui.canvas.frames.frame_geometry import around
 from studio.ui.canvas.geometry import Box, bounds, snap_up
 from studio.ui.canvas.layout.push_nodes import WIRE_LENGTH, push_right, shifted_clear_of
 from studio.ui.canvas.wires.pending_wire import PendingWire
 
+Params = Mapping[str, Json]
+NO_PARAMS: Params = MappingProxyType({})
 
-def add_node(document: Document, kind: NodeType, at: tuple[float, float], *, name: str = "") -> tuple[Document, str]:
-    """Add a node named `name`, or with a fresh name derived from its title."""
+
+def add_node(
+    document: Document, kind: NodeType, at: tuple[float, float], params: Params = NO_PARAMS, *, name: str = ""
+) -> tuple[Document, str]:
+    """Add a node named `name`, or with a fresh name derived from its title, and the definition that it needs."""
     name = name or edits.unique_name(document, kind.title)
-    return edits.add(document, name, Node(kind.key, at=at)), name
+    document, key = defined(document, kind)
+    return edits.add(document, name, Node(key, dict(params), at=at)), name
 
 
 def add_wired_node(
-    document: Document, kind: NodeType, at: tuple[float, float], pending: PendingWire
+    document: Document, kind: NodeType, at: tuple[float, float], pending: PendingWire, params: Params = NO_PARAMS
 ) -> tuple[Document, str]:
     """Add a node at the loose end of a wire, and the wire if a port matches."""
     base = edits.disconnect(document, [pending.detached]) if pending.detached else document
-    document, name = add_node(base, kind, at)
-    ports = kind.inputs if pending.loose_side == "input" else kind.outputs
-    port = next((port for port in ports if port.type is pending.kind), None)
+    document, name = add_node(base, kind, at, params)
+    port = matching_port(
+        kind.inputs if pending.loose_side == "input" else kind.outputs, pending.kind, pending.fixed.port
+    )
     if port is not None:
         document = edits.connect(document, pending.wire(Endpoint(name, port.name)))
     return document, name
 
 
+def matching_port(ports: Iterable[Port], kind: PortType, name: str) -> Port | None:
+    """The port of a type with the name of the other end, or else the first one of the type."""
+    fitting = [port for port in ports if port.type is kind]
+    return next((port for port in fitting if port.name == name), next(iter(fitting), None))
+
+
 def wire_to_follower(document: Document, catalogue: Catalogue, name: str, kind: NodeType) -> Wire | None:
     """The wire from a node to a new node of `kind`, with an empty target name.
 
-    Uses the first unconnected output with a matching input.
+    It leads from the first output, or from one with the name of an input; unconnected ones first.
     """
-    source_type = known_type(document, catalogue, document.nodes[name])
+    source_type = known_type(document, catalogue, name)
     if source_type is None:
         return None
     connected = {wire.source for wire in document.wires if wire.source.node == name}
-    for output in source_type.outputs:
-        fitting = next((port for port in kind.inputs if port.type is output.type), None)
-        if fitting is not None and Endpoint(name, output.name) not in connected:
-            return Wire(Endpoint(name, output.name), Endpoint("", fitting.name))
-    return None
+    found: list[Wire] = []
+    for index, output in enumerate(source_type.outputs):
+        port = matching_port(kind.inputs, output.type, output.name)
+        if port is not None and (index == 0 or port.name == output.name):
+            found.append(Wire(Endpoint(name, output.name), Endpoint("", port.name)))
+    return min(found, key=lambda wire: wire.source in connected, default=None)
+
+
+def onward_wires(document: Document, wire: Wire, kind: NodeType, name: str) -> tuple[list[Wire], list[Wire]]:
+    """The wires from the source of `wire` that a new node at its end takes over: those before, and those after.
+
+    None if the node has no output of the same type, such as a loss.
+    """
+    source = next((port for port in kind.inputs if port.name == wire.target.port), None)
+    output = next((port for port in kind.outputs if source is not None and port.type is source.type), None)
+    if output is None:
+        return [], []
+    before = [each for each in document.wires if each.source == wire.source]
+    return before, [Wire(Endpoint(name, output.name), each.target) for each in before]
 
 
 def insertion_wires(document: Document, catalogue: Catalogue, name: str, wire: Wire) -> tuple[Wire, Wire] | None:
     """The two wires that replace `wire` when a node is inserted; None if no ports match or it has wires."""
-    kind = known_type(document, catalogue, document.nodes[name])
+    kind = known_type(document, catalogue, name)
     if kind is None or any(name in (w.source.node, w.target.node) for w in document.wires):
         return None
     return insertion_wires_for_type(document, catalogue, kind, name, wire)
@@ -67,7 +96,7 @@ def insertion_wires_for_type(
     document: Document, catalogue: Catalogue, kind: NodeType, name: str, wire: Wire
 ) -> tuple[Wire, Wire] | None:
     """Like `insertion_wires`, for a node that is not in the document yet."""
-    source = known_type(document, catalogue, document.nodes[wire.source.node])
+    source = known_type(document, catalogue, wire.source.node)
     port = source.output(wire.source.port) if source else None
     if port is None:
         return None
@@ -103,7 +132,7 @@ def positions_after_insertion(
 def remove_and_reconnect(document: Document, catalogue: Catalogue, names: Iterable[str]) -> Document:
     """Remove nodes and connect their inputs to their outputs, as for muted nodes."""
     for name in names:
-        kind = known_type(document, catalogue, document.nodes[name])
+        kind = known_type(document, catalogue, name)
         new_wires: list[Wire] = []
         for wire in document.wires:
             if wire.source.node != name or kind is None:

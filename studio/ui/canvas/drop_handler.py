@@ -23,8 +23,15 @@ _FILE_SPACING = 120
 class DropHandler:
     """Adds nodes for dropped types and files. A type that is dropped on a matching wire is inserted into it."""
 
-    def __init__(self, context: CanvasContext, actions: CanvasActions, refuse: Callable[[str], object]) -> None:
-        """`refuse` receives a message about files without a data node."""
+    def __init__(
+        self,
+        context: CanvasContext,
+        actions: CanvasActions,
+        find_type: Callable[[str], NodeType | None],
+        refuse: Callable[[str], object],
+    ) -> None:
+        """`find_type` returns a type by its key, `refuse` receives a message about files without a data node."""
+        self._find_type = find_type
         self._refuse = refuse
         self._context = context
         self._actions = actions
@@ -73,7 +80,7 @@ class DropHandler:
 
     def _kind(self, event: QDropEvent) -> NodeType | None:
         key = bytes(event.mimeData().data(MIME).data()).decode(errors="replace")
-        return self._context.store.node_type(key)
+        return self._find_type(key)
 
     def _at(self, event: QDropEvent) -> QPointF:
         return self._context.camera.to_scene(event.position())

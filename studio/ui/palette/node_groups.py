@@ -20,6 +20,9 @@ _GROUPS = (
     "Classification",
     "Binary classification",
     "Regression",
+    "This project",
+    "Your library",
+    "Shipped",
 )
 """Order of the groups in a category, most used first. Undeclared groups come last."""
 
@@ -52,10 +55,12 @@ class NodeTypeGroup:
     name: str = ""
     is_open: bool = True
     """Whether the heading is expanded by default."""
+    heading: str = ""
+    """The title, instead of category and name."""
 
     @property
     def title(self) -> str:
-        return f"{TITLES[self.category]} · {self.name}" if self.name else TITLES[self.category]
+        return self.heading or (f"{TITLES[self.category]} · {self.name}" if self.name else TITLES[self.category])
 
 
 def in_order(types: Iterable[NodeType]) -> tuple[NodeTypeGroup, ...]:
@@ -69,9 +74,9 @@ def in_order(types: Iterable[NodeType]) -> tuple[NodeTypeGroup, ...]:
 def _headings(category: str, groups: Mapping[str, Sequence[NodeType]]) -> Iterator[NodeTypeGroup]:
     names = sorted(groups, key=lambda name: _rank(_GROUPS, name))
     all_types = tuple(kind for name in names for kind in groups[name])
-    if len(all_types) > _MAX_UNGROUPED and len(groups) > 1:
+    if category == "block" or (len(all_types) > _MAX_UNGROUPED and len(groups) > 1):
         for number, name in enumerate(names):
-            yield NodeTypeGroup(category, tuple(groups[name]), name, is_open=number == 0)
+            yield NodeTypeGroup(category, tuple(groups[name]), name, is_open=number == 0 or category == "block")
     elif all_types:
         yield NodeTypeGroup(category, all_types)
 
@@ -79,6 +84,11 @@ def _headings(category: str, groups: Mapping[str, Sequence[NodeType]]) -> Iterat
 def _rank(order: Sequence[str], item: str) -> int:
     """Index of an item in `order`; items that are not listed come last."""
     return order.index(item) if item in order else len(order)
+
+
+def suggested(types: Sequence[NodeType]) -> tuple[NodeTypeGroup, ...]:
+    """A heading above all others; none without types."""
+    return (NodeTypeGroup(types[0].category, tuple(types), heading="Suggested"),) if types else ()
 
 
 def by_rank(types: Iterable[NodeType]) -> tuple[NodeTypeGroup, ...]:

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import html
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from types import MappingProxyType
+from typing import Any, cast
 
 from PySide6.QtCore import QMimeData, QModelIndex, QObject, Qt
 from PySide6.QtGui import QStandardItem, QStandardItemModel
 
+from studio.nodes.palette_search import SearchMatch
 from studio.nodes.types import NodeType
 from studio.ui import number_format
 from studio.ui.palette.node_groups import NodeTypeGroup
@@ -16,6 +19,8 @@ MIME = "application/x-gradwire-node"
 """MIME type of a dragged node type; the data is its key in UTF-8."""
 
 _CONTENT = Qt.ItemDataRole.UserRole
+MATCH = Qt.ItemDataRole.UserRole + 1
+"""Role of the `SearchMatch` of a row."""
 _HEADING = Qt.ItemFlag.ItemIsEnabled
 _TYPE = Qt.ItemFlag.ItemIsEnabled | Qt.ItemFlag.ItemIsSelectable | Qt.ItemFlag.ItemIsDragEnabled
 
@@ -27,18 +32,24 @@ class NodeTypeTree(QStandardItemModel):
         super().__init__(parent)
         self.setColumnCount(1)
 
-    def show(self, groups: Iterable[NodeTypeGroup]) -> None:
+    def show(self, groups: Iterable[NodeTypeGroup], matches: Mapping[str, SearchMatch] = MappingProxyType({})) -> None:
+        """Show groups of types, with the parameters that a search sets, by key."""
         self.clear()
         for group in groups:
             heading = _item(group.title, group, _HEADING)
             heading.setToolTip(f"{group.title}: {number_format.count(len(group.types), 'nodes')}")
-            heading.appendRows([_type_item(kind) for kind in group.types])
+            heading.appendRows([_type_item(kind, matches.get(kind.key, SearchMatch(kind))) for kind in group.types])
             self.appendRow(heading)
 
     def kind(self, index: QModelIndex) -> NodeType | None:
         """The node type of a row; None for a heading."""
         content = index.data(_CONTENT)
         return content if isinstance(content, NodeType) else None
+
+    def search_match(self, index: QModelIndex) -> SearchMatch | None:
+        """The node type of a row with its parameters; None for a heading."""
+        match = index.data(MATCH)
+        return match if isinstance(match, SearchMatch) else None
 
     def group(self, index: QModelIndex) -> NodeTypeGroup | None:
         """The group of a heading; None for a node type."""
@@ -72,10 +83,27 @@ def tooltip(kind: NodeType) -> str:
     )
 
 
-def _type_item(kind: NodeType) -> QStandardItem:
+def parameters_text(match: SearchMatch) -> str:
+    """The parameters of a match: "out_channels 64 · kernel_size 3 × 5"."""
+    return " · ".join(f"{name} {_value_text(value)}" for name, value in match.params.items())
+
+
+def not_understood_text(match: SearchMatch) -> str:
+    return f"not understood: {' '.join(match.not_understood)}" if match.not_understood else ""
+
+
+def _value_text(value: Any) -> str:
+    if isinstance(value, list):
+        return " × ".join(map(_value_text, cast("list[Any]", value)))
+    return str(value).lower() if isinstance(value, bool) else f"{value:g}" if isinstance(value, float) else str(value)
+
+
+def _type_item(kind: NodeType, match: SearchMatch) -> QStandardItem:
     item = _item(kind.title, kind, _TYPE)
+    item.setData(match, MATCH)
     item.setToolTip(tooltip(kind))
-    item.setData(f"{kind.title}: {kind.summary}", Qt.ItemDataRole.AccessibleTextRole)
+    found = ", ".join(filter(None, (parameters_text(match), not_understood_text(match)))) or kind.summary
+    item.setData(f"{kind.title}: {found}", Qt.ItemDataRole.AccessibleTextRole)
     return item
 
 

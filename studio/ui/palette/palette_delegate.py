@@ -6,8 +6,10 @@ from PySide6.QtCore import QModelIndex, QObject, QPersistentModelIndex, QPointF,
 from PySide6.QtGui import QFontMetricsF, QPainter
 from PySide6.QtWidgets import QStyle, QStyledItemDelegate, QStyleOptionViewItem
 
+from studio.nodes.palette_search import SearchMatch
 from studio.nodes.types import NodeType
 from studio.ui.palette.node_groups import NodeTypeGroup
+from studio.ui.palette.node_type_tree import MATCH, not_understood_text, parameters_text
 from studio.ui.theme import fonts, icons
 from studio.ui.theme.theme import ThemeManager
 
@@ -40,7 +42,7 @@ class PaletteDelegate(QStyledItemDelegate):
         if isinstance(content, NodeTypeGroup):
             self._paint_heading(painter, option, content)
         elif isinstance(content, NodeType):
-            self._paint_type(painter, option, content)
+            self._paint_type(painter, option, content, index.data(MATCH))
         painter.restore()
 
     def _paint_heading(self, painter: QPainter, option: QStyleOptionViewItem, group: NodeTypeGroup) -> None:
@@ -63,7 +65,7 @@ class PaletteDelegate(QStyledItemDelegate):
         painter.setFont(self._small)
         painter.drawText(text, Qt.AlignmentFlag.AlignVCenter, count)
 
-    def _paint_type(self, painter: QPainter, option: QStyleOptionViewItem, kind: NodeType) -> None:
+    def _paint_type(self, painter: QPainter, option: QStyleOptionViewItem, kind: NodeType, match: SearchMatch) -> None:
         colors = self._themes
         rect = QRectF(option.rect).adjusted(4, 0, -4, 0)
         state = option.state
@@ -86,17 +88,23 @@ class PaletteDelegate(QStyledItemDelegate):
         metrics = QFontMetricsF(self._plain)
         title = metrics.elidedText(kind.title, Qt.TextElideMode.ElideRight, text.width())
         painter.drawText(text, Qt.AlignmentFlag.AlignVCenter, title)
-        if self._wide:
-            text.setLeft(text.left() + max(metrics.horizontalAdvance(title) + 12, 0))
-            self._paint_summary(painter, text, kind.summary)
+        text.setLeft(text.left() + metrics.horizontalAdvance(title) + 12)
+        if match.params or match.not_understood:
+            self._paint_line(painter, text, parameters_text(match), "text")
+            self._paint_line(painter, text, not_understood_text(match), "error")
+        elif self._wide:
+            self._paint_line(painter, text, kind.summary, "text-dim")
 
-    def _paint_summary(self, painter: QPainter, room: QRectF, summary: str) -> None:
-        if room.width() < 40:
+    def _paint_line(self, painter: QPainter, room: QRectF, text: str, color: str) -> None:
+        """Paint a text at the left of `room`, which is reduced by it."""
+        if room.width() < 40 or not text:
             return
         painter.setFont(self._small)
-        painter.setPen(self._themes.color("text-dim"))
-        line = QFontMetricsF(self._small).elidedText(summary, Qt.TextElideMode.ElideRight, room.width())
+        painter.setPen(self._themes.color(color))
+        metrics = QFontMetricsF(self._small)
+        line = metrics.elidedText(text, Qt.TextElideMode.ElideRight, room.width())
         painter.drawText(room, Qt.AlignmentFlag.AlignVCenter, line)
+        room.setLeft(room.left() + metrics.horizontalAdvance(line) + 12)
 
     def _paint_ports(self, painter: QPainter, room: QRectF, kind: NodeType) -> float:
         """Paint the port dots: inputs, an arrow, outputs. Returns their width."""

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import partial
 
 from PySide6.QtCore import QEvent, QModelIndex, QObject, QSignalBlocker, Qt, Signal
 from PySide6.QtGui import QKeyEvent
 from PySide6.QtWidgets import QAbstractItemView, QStackedLayout, QTreeView, QVBoxLayout, QWidget
 
+from studio.nodes.palette_search import search_node_types
 from studio.nodes.types import NodeType
 from studio.ui.palette.node_groups import by_rank, in_order
 from studio.ui.palette.node_type_tree import NodeTypeTree
 from studio.ui.palette.palette_delegate import PaletteDelegate
+from studio.ui.palette.palette_offers import PaletteOffers
 from studio.ui.project.scope_store import ScopeStore
 from studio.ui.theme.theme import ThemeManager
 from studio.ui.widgets.empty_state import EmptyState
@@ -22,11 +25,17 @@ class PalettePanel(QWidget):
     """A search field above a tree of node types. Enter or double-click adds a node at the center of the canvas."""
 
     requested = Signal(object)
-    """The NodeType to add."""
+    """The SearchMatch to add."""
 
-    def __init__(self, store: ScopeStore, themes: ThemeManager, parent: QWidget | None = None) -> None:
+    def __init__(
+        self,
+        store: ScopeStore,
+        themes: ThemeManager,
+        offers: PaletteOffers | None = None,
+        parent: QWidget | None = None,
+    ) -> None:
         super().__init__(parent)
-        self._store = store
+        self._offers = offers or PaletteOffers(store)
         self._opened: dict[str, bool] = {}
         """Headings that the user expanded or collapsed, by title."""
         self.setAccessibleName("Palette")
@@ -56,8 +65,10 @@ class PalettePanel(QWidget):
         self._stack.addWidget(self.tree)
         self._stack.addWidget(self.empty)
         themes.changed.connect(self._repaint)
-        self._types: tuple[NodeType, ...] = ()
+        self._types: Sequence[NodeType] = ()
         store.document_changed.connect(self._refresh)
+        if self._offers.libraries is not None:
+            self._offers.libraries.changed.connect(self._refresh)
         self._search("")
 
     def focus_search(self) -> None:
@@ -77,9 +88,13 @@ class PalettePanel(QWidget):
         return super().eventFilter(watched, event)
 
     def _search(self, text: str) -> None:
-        self._types = types = self._store.node_types
-        found = self._store.catalogue.search(text, types) if text.strip() else types
-        self.model.show(by_rank(found) if text.strip() else in_order(found))
+        offer = self._offers.anywhere()
+        self._types = offer.types
+        if text.strip():
+            matches = search_node_types(offer.types, text, lambda kind: offer.bonus.get(kind.key, 0.0))
+            self.model.show(by_rank(match.kind for match in matches), {match.kind.key: match for match in matches})
+        else:
+            self.model.show(in_order(offer.types))
         with QSignalBlocker(self.tree):
             self._expand(searching=bool(text.strip()))
         leaves = self.model.leaves()
@@ -89,8 +104,8 @@ class PalettePanel(QWidget):
         self.empty.set_text(f"No nodes match “{text.strip()}”", "The search covers titles, tags and keys.")
 
     def _refresh(self, *_: object) -> None:
-        """Show the blocks of the project and, inside a block, the nodes that it can contain."""
-        if self._store.node_types != self._types:
+        """Show the blocks of the project and the libraries and, inside a block, the nodes that it can contain."""
+        if self._offers.types() != self._types:
             self._search(self.field.text())
 
     def _expand(self, *, searching: bool) -> None:
@@ -104,12 +119,12 @@ class PalettePanel(QWidget):
         return self._request(self.tree.currentIndex())
 
     def _request(self, index: QModelIndex) -> bool:
-        kind: NodeType | None = self.model.kind(index)
-        if kind is not None:
-            self.requested.emit(kind)
+        match = self.model.search_match(index)
+        if match is not None:
+            self.requested.emit(match)
         elif self.model.group(index) is not None:
             self.tree.setExpanded(index, not self.tree.isExpanded(index))
-        return kind is not None
+        return match is not None
 
     def _toggle(self, index: QModelIndex) -> None:
         """A click on a heading expands or collapses it."""

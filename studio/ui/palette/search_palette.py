@@ -1,38 +1,39 @@
-"""The search palette on the canvas: type to search, select with the arrow keys, press Enter to add the node."""
+"""The search palette on the canvas: type to search, select with the arrow keys, press Enter to add the node.
+
+Words after the name set parameters: `conv 64 k3`. Shift+Enter adds the node and stays open for the next one.
+"""
 
 from __future__ import annotations
-
-from collections.abc import Sequence
 
 from PySide6.QtCore import QEvent, QModelIndex, QObject, QPoint, QRect, QRectF, QSize, Qt, Signal
 from PySide6.QtGui import QKeyEvent, QPainter, QPaintEvent
 from PySide6.QtWidgets import QAbstractItemView, QFrame, QLabel, QTreeView, QVBoxLayout, QWidget
 
-from studio.nodes.catalogue import Catalogue
+from studio.nodes.palette_search import search_node_types
 from studio.nodes.types import NodeType
-from studio.ui.palette.node_groups import by_rank, in_order
+from studio.ui.palette.node_groups import by_rank, in_order, suggested
 from studio.ui.palette.node_type_tree import NodeTypeTree
 from studio.ui.palette.palette_delegate import HEADING, ROW, PaletteDelegate
+from studio.ui.palette.palette_offers import Offer
 from studio.ui.theme.theme import ThemeManager
 from studio.ui.widgets.inputs import LineEdit
 
 WIDTH = 480
-_MAX_HEIGHT = 380
+MAX_HEIGHT = 380
 _STEPS = {Qt.Key.Key_Down: 1, Qt.Key.Key_Up: -1, Qt.Key.Key_PageDown: 8, Qt.Key.Key_PageUp: -8}
 
 
 class SearchPalette(QWidget):
     """Floats over its parent. It closes when a type is chosen, on Escape or Tab, and when it loses the focus."""
 
-    chosen = Signal(object)
-    """The NodeType."""
+    chosen = Signal(object, bool)
+    """The SearchMatch, and whether the palette stays open."""
     closed = Signal()
 
-    def __init__(self, catalogue: Catalogue, themes: ThemeManager, parent: QWidget) -> None:
+    def __init__(self, themes: ThemeManager, parent: QWidget) -> None:
         super().__init__(parent)
-        self._catalogue = catalogue
         self._themes = themes
-        self._types: Sequence[NodeType] = ()
+        self._offer = Offer(())
         self._position = QPoint()
         self.setObjectName("search-palette")
         self.setAccessibleName("Add a node")
@@ -46,20 +47,25 @@ class SearchPalette(QWidget):
         self.note = QLabel()
         self.note.setProperty("role", "dim")
         self.note.setContentsMargins(12, 8, 12, 8)
+        self.keys = QLabel("Enter adds · Shift+Enter continues · conv 64 k3 sets sizes")
+        self.keys.setProperty("role", "dim")
+        self.keys.setContentsMargins(12, 2, 12, 2)
         column = QVBoxLayout(self)
         column.setContentsMargins(8, 8, 8, 8)
         column.setSpacing(4)
         column.addWidget(self.field)
         column.addWidget(self.tree, 1)
         column.addWidget(self.note)
+        column.addWidget(self.keys)
         themes.changed.connect(self._repaint)
         self.hide()
 
-    def open_at(self, position: QPoint, types: Sequence[NodeType] | None = None, *, hint: str = "") -> None:
-        """Open at `position` (parent coordinates) with all node types, or only `types`."""
-        self._types = types if types is not None else tuple(self._catalogue)
+    def open_at(self, position: QPoint, offer: Offer) -> None:
+        """Open at `position` (parent coordinates) with some node types, or show others if it is open."""
+        self._offer = offer
         self._position = position
-        self.field.setPlaceholderText(hint or "Search nodes")
+        self.field.setPlaceholderText(offer.hint)
+        self.field.setAccessibleDescription(offer.hint)
         self.field.clear()
         self._search("")
         self.show()
@@ -87,7 +93,8 @@ class SearchPalette(QWidget):
         if key in (Qt.Key.Key_Escape, Qt.Key.Key_Tab, Qt.Key.Key_Backtab):
             self.close_palette()
         elif key in (Qt.Key.Key_Return, Qt.Key.Key_Enter):
-            self._choose(self.tree.currentIndex())
+            shift = bool(event.modifiers() & Qt.KeyboardModifier.ShiftModifier)
+            self._choose(self.tree.currentIndex(), stays_open=shift)
         elif key in _STEPS:
             self._step(_STEPS[key])
         else:
@@ -108,8 +115,14 @@ class SearchPalette(QWidget):
             self.tree.scrollToTop()
 
     def _search(self, text: str) -> None:
-        groups = by_rank(self._catalogue.search(text, self._types)) if text.strip() else in_order(self._types)
-        self.model.show(groups)
+        offer = self._offer
+        if text.strip():
+            matches = search_node_types(offer.types, text, lambda kind: offer.bonus.get(kind.key, 0.0))
+            groups = by_rank(match.kind for match in matches)
+            self.model.show(groups, {match.kind.key: match for match in matches})
+        else:
+            groups = (*suggested(offer.suggested), *in_order(offer.types))
+            self.model.show(groups)
         self.tree.expandAll()
         leaves = self.model.leaves()
         if leaves:
@@ -123,22 +136,23 @@ class SearchPalette(QWidget):
     def _arrange(self, headings: int, rows: int) -> None:
         """Fit the height to the content, within the parent."""
         content = headings * HEADING + rows * ROW + 4 if rows else self.note.sizeHint().height() + 4
-        height = min(content + self.field.sizeHint().height() + 24, _MAX_HEIGHT)
+        height = min(content + self.field.sizeHint().height() + self.keys.sizeHint().height() + 28, MAX_HEIGHT)
         parent = self.parentWidget()
         assert parent is not None
         room = parent.rect().adjusted(8, 8, -8, -8)
         rect = QRect(self._position, QSize(WIDTH, height).boundedTo(room.size()))
         rect.moveLeft(min(max(rect.left(), room.left()), room.right() - rect.width()))
         # Reserve the maximum height, so that the field does not move while typing.
-        top = min(self._position.y(), room.bottom() - _MAX_HEIGHT)
+        top = min(self._position.y(), room.bottom() - MAX_HEIGHT)
         rect.moveTop(max(top, room.top()))
         self.setGeometry(rect)
 
-    def _choose(self, index: QModelIndex) -> None:
-        kind = self.model.kind(index)
-        if kind is not None:
-            self.close_palette()
-            self.chosen.emit(kind)
+    def _choose(self, index: QModelIndex, *, stays_open: bool = False) -> None:
+        match = self.model.search_match(index)
+        if match is not None:
+            if not stays_open:
+                self.close_palette()
+            self.chosen.emit(match, stays_open)
 
     def _repaint(self) -> None:
         self.update()

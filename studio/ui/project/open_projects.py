@@ -12,6 +12,7 @@ from studio.document.model import Document
 from studio.document.project_templates import Template
 from studio.document.recent_projects import RecentFiles
 from studio.nodes.catalogue import Catalogue
+from studio.ui.project.block_libraries import BlockLibraries
 from studio.ui.project.project import Project
 
 
@@ -24,12 +25,13 @@ class OpenProjects(QObject):
     recent_changed = Signal()
 
     def __init__(self, catalogue: Catalogue, *, state: Path | None = None, parent: QObject | None = None) -> None:
-        """`state` is the folder for journals and recent files; None uses the default."""
+        """`state` is the folder for journals, recent files and the block library; None uses the defaults."""
         super().__init__(parent)
         self.catalogue = catalogue
         self.projects: list[Project] = []
         self._current: Project | None = None
         self._recent = RecentFiles(state)
+        self.libraries = BlockLibraries(state / "blocks" if state else None, self)
         self._journals = state / "autosave" if state else None
 
     @property

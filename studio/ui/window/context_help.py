@@ -58,9 +58,7 @@ def _selected(window: CommandWindow) -> Topic | None:
         return None
     store = window.project.scope
     types = (
-        known_type(store.document, store.catalogue, node)
-        for name, node in store.document.nodes.items()
-        if name in store.selection
+        known_type(store.document, store.catalogue, name) for name in store.document.nodes if name in store.selection
     )
     return next((Topic(kind.title, section(kind)) for kind in types if kind is not None), None)
 

@@ -28,12 +28,11 @@ class GraphThumbnail(QWidget):
         super().__init__()
         self._document = document
         self._categories = {
-            name: kind.category if (kind := known_type(document, catalogue, node)) else "unknown"
-            for name, node in document.nodes.items()
+            name: kind.category if (kind := known_type(document, catalogue, name)) else "unknown"
+            for name in document.nodes
         }
         self._icons = {
-            name: kind.icon if (kind := known_type(document, catalogue, node)) else "unknown"
-            for name, node in document.nodes.items()
+            name: kind.icon if (kind := known_type(document, catalogue, name)) else "unknown" for name in document.nodes
         }
         links = [Link(wire.source.node, wire.target.node) for wire in document.wires]
         self._layout = arrange(dict.fromkeys(document.nodes, (1.0, 1.0)), links, _SPACING)

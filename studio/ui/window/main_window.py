@@ -16,6 +16,8 @@ from studio.ui.canvas.canvas_commands import canvas_commands
 from studio.ui.canvas.canvas_view import CanvasView
 from studio.ui.canvas.drop_handler import dropped_data_files
 from studio.ui.command_registry import CommandRegistry
+from studio.ui.palette.node_usage import NodeUsage
+from studio.ui.palette.palette_offers import PaletteOffers
 from studio.ui.panels.runs.run_actions import RunActions
 from studio.ui.panels.runs.run_commands import runs_commands
 from studio.ui.project.open_projects import OpenProjects
@@ -47,6 +49,7 @@ class MainWindow(CommandWindow):
         super().__init__()
         self.open_projects, self.settings, self.themes = open_projects, settings, themes
         self.project_views: dict[Project, ProjectView] = {}
+        self._node_usage = NodeUsage(settings)
         self.files = FileActions(open_projects, self)
         self.docks = DockArea(self)
         self.setWindowTitle("Gradwire")
@@ -262,7 +265,9 @@ class MainWindow(CommandWindow):
     # -- opening, closing and switching projects
 
     def _add(self, project: Project) -> None:
-        project_view = ProjectView(project, self.settings, self.themes)
+        offers = PaletteOffers(project.scope, self._node_usage, self.open_projects.libraries)
+        project_view = ProjectView(project, self.settings, self.themes, offers)
+        self.open_projects.libraries.refresh()
         self.project_views[project] = project_view
         for name, panel in project_view.panels.items():
             self.docks[name].add(project, panel)

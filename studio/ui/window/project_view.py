@@ -16,12 +16,15 @@ from studio.ui.canvas.canvas_view import CanvasView
 from studio.ui.canvas.compile_overlay import CompileOverlay
 from studio.ui.canvas.region_layer import Choice
 from studio.ui.palette import PalettePanel
+from studio.ui.palette.palette_offers import PaletteOffers
 from studio.ui.panels.autograd.autograd_panel import AutogradPanel
 from studio.ui.panels.code.code_panel import CodePanel
 from studio.ui.panels.compile.compile_panel import CompilePanel
 from studio.ui.panels.data.data_panel import DataPanel
 from studio.ui.panels.inspector.fit_from_data import fit_from_data_row
 from studio.ui.panels.inspector.inspector_panel import InspectorPanel
+from studio.ui.panels.inspector.instance_section import instance_section
+from studio.ui.panels.inspector.port_order import port_section
 from studio.ui.panels.log_panel import LogPanel
 from studio.ui.panels.problems_panel import ProblemsPanel
 from studio.ui.panels.runs.runs_panel import RunsPanel
@@ -47,15 +50,22 @@ class ProjectView(QObject):
     graph_break_requested = Signal()
     """A graph-break marker was clicked on the canvas: show the Compile panel."""
 
-    def __init__(self, project: Project, settings: Settings, themes: ThemeManager) -> None:
+    def __init__(self, project: Project, settings: Settings, themes: ThemeManager, offers: PaletteOffers) -> None:
         super().__init__(project)
         self.project = project
         store, runner = project.store, project.runner
-        self.canvas = CanvasView(project.scope, themes)
+        self.canvas = CanvasView(project.scope, themes, offers)
         self.fitter = TransformFitter(store, self)
-        palette = PalettePanel(project.scope, themes)
+        palette = PalettePanel(project.scope, themes, offers)
         palette.requested.connect(self.canvas.add_at_center)
-        self.inspector = InspectorPanel(project.scope, [partial(fit_from_data_row, self.fitter)])
+        self.inspector = InspectorPanel(
+            project.scope,
+            [
+                partial(fit_from_data_row, self.fitter),
+                partial(instance_section, project.scope, self.canvas.block_actions.unpack),
+                partial(port_section, project.scope),
+            ],
+        )
         self.runs = RunsPanel(store, runner, project.library, settings)
         self.problems = ProblemsPanel(store)
         self.previewer = DataPreviewer(store, self)

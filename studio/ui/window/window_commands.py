@@ -9,7 +9,7 @@ from itertools import islice
 
 from studio.document import edits
 from studio.document.block_locations import all_nodes
-from studio.lowering.analysis.block_types import known_type
+from studio.lowering.analysis.block_types import BlockTypes
 from studio.ui import dialogs
 from studio.ui.command_registry import Command
 from studio.ui.project.project import Project
@@ -38,8 +38,9 @@ def palette_choices(window: CommandWindow) -> Iterator[PaletteEntry]:
             yield PaletteEntry(command.title, run, category, keys[0] if keys else "", command.icon)
     if window.project is not None and window.canvas is not None:
         store = window.project.store
+        types = BlockTypes(store.document.blocks, store.catalogue)
         for path, node in islice(all_nodes(store.document), _MAX_NODES):
-            kind = known_type(store.document, store.catalogue, node)
+            kind = types.type_of(node)
             icon = kind.icon if kind else "unknown"
             yield PaletteEntry(path, partial(window.canvas.reveal, path), kind.title if kind else node.type, "", icon)
 

@@ -52,7 +52,7 @@ def test_ports_come_from_signatures() -> None:
     assert catalogue()["nn.Linear"].outputs == (Port("output", PortType.TENSOR),)
     assert catalogue()["metrics.Accuracy"].outputs == ()
     assert [port.type for port in catalogue()["data.Batches"].outputs] == [PortType.TENSOR, PortType.TENSOR]
-    assert [port.optional for port in catalogue()["ops.cat"].inputs] == [False, False, True, True]
+    assert [port.optional for port in catalogue()["ops.cat"].inputs] == [False, False]
 
 
 def test_categories() -> None:

@@ -175,6 +175,26 @@ def test_draw_a_wire_from_an_input(user: MouseAndKeyboard, store: ProjectStore) 
     assert "hidden.output -> gelu.input" in wires(store)
 
 
+def test_a_node_that_joins_tensors_grows_an_input_with_each_wire(user: MouseAndKeyboard, store: ProjectStore) -> None:
+    store.edit("Add", lambda document: edits.add(document, "join", Node("ops.cat", at=(640, 160))))
+    content = user.view.canvas_scene.nodes["join"]
+    for port, inputs in (("a", ["a", "b"]), ("b", ["a", "b", "c"]), ("c", ["a", "b", "c", "d"])):
+        user.drag(user.port("hidden", "output", "output"), user.port("join", "input", port))
+        assert f"hidden.output -> join.{port}" in wires(store)
+        assert [each.name for each in content.content.inputs] == inputs
+    user.click(user.wire("hidden.output -> join.b"))
+    user.key(Qt.Key.Key_Delete)
+    assert [each.name for each in content.content.inputs] == ["a", "b", "c"]
+    user.drag(user.port("hidden", "output", "output"), user.node("join"))
+    assert "hidden.output -> join.b" in wires(store)
+    for _ in range(5):
+        store.undo()
+    assert [each.name for each in content.content.inputs] == ["a", "b"]
+    for _ in range(5):
+        store.redo()
+    assert [each.name for each in content.content.inputs] == ["a", "b", "c", "d"]
+
+
 def test_wire_dropped_on_a_node_connects_to_a_matching_port(user: MouseAndKeyboard, store: ProjectStore) -> None:
     store.edit("Add", lambda document: edits.add(document, "gelu", Node("nn.GELU", at=(640, 160))))
     user.drag(user.port("hidden", "output", "output"), user.node("gelu"))

@@ -13,15 +13,15 @@ from tests.ui.canvas.conftest import network, wire
 
 def assert_fitting_ports_match_refusals(document: Document) -> None:
     """The fitting ports are exactly those that are not refused."""
-    for name, node in document.nodes.items():
-        kind = known_type(document, catalogue(), node)
+    for name in document.nodes:
+        kind = known_type(document, catalogue(), name)
         sides: tuple[Side, ...] = ("input", "output")
         for side in sides if kind else ():
             assert kind is not None
             for port in ports_of(kind, side):
                 pending = PendingWire(document, catalogue(), Endpoint(name, port.name), side)
                 for other in document.nodes:
-                    other_kind = known_type(document, catalogue(), document.nodes[other])
+                    other_kind = known_type(document, catalogue(), other)
                     offered = ports_of(other_kind, pending.loose_side) if other_kind else ()
                     allowed = {
                         f"{pending.loose_side}.{p.name}"

@@ -17,6 +17,7 @@ from studio.document import edits
 from studio.document.model import Document, Node
 from studio.lowering.analysis.node_facts import NodeInfo
 from studio.nodes.catalogue import catalogue
+from studio.nodes.palette_search import SearchMatch
 from studio.ui.canvas.canvas_view import CanvasView
 from studio.ui.canvas.geometry import Box
 from studio.ui.canvas.layout.push_nodes import push_right
@@ -120,7 +121,7 @@ def test_opening_a_project_moves_nothing(make_view: MakeView, checker: FakeCheck
 def test_node_from_the_palette_gets_a_wire_with_space_for_a_shape(view: CanvasView, store: ProjectStore) -> None:
     store.edit("Remove", lambda document: edits.remove(document, ["relu", "loss", "adam"]))
     store.select(["hidden"])
-    view.add_at_center(catalogue()["nn.ReLU"])
+    view.add_at_center(SearchMatch(catalogue()["nn.ReLU"]))
     (item,) = (item for w, item in view.canvas_scene.wires.items() if w.source.node == "hidden")
     assert item.curve.end.x - item.curve.start.x >= 105
 

@@ -18,11 +18,13 @@ from studio.nodes.types import CATEGORIES, NodeType, PortType
 from studio.ui.palette import PalettePanel, SearchPalette
 from studio.ui.palette.node_groups import by_rank, in_order
 from studio.ui.palette.node_type_tree import MIME
+from studio.ui.palette.palette_offers import Offer
 from studio.ui.project.project_store import ProjectStore
 from studio.ui.project.scope_store import ScopeStore
 from studio.ui.theme.theme import ThemeManager
 
 Key = Qt.Key
+EVERYTHING = Offer(tuple(catalogue()))
 
 
 @pytest.fixture
@@ -46,8 +48,8 @@ def search(qtbot: QtBot) -> Iterator[SearchPalette]:
     window.resize(900, 600)
     window.show()
     window.activateWindow()
-    palette = SearchPalette(catalogue(), ThemeManager("dark"), window)
-    palette.open_at(QPoint(100, 80))
+    palette = SearchPalette(ThemeManager("dark"), window)
+    palette.open_at(QPoint(100, 80), EVERYTHING)
     qtbot.waitUntil(palette.field.hasFocus)
     yield palette
     window.close()
@@ -104,7 +106,7 @@ def test_typing_searches_and_enter_adds(panel: PalettePanel, qtbot: QtBot) -> No
     assert titles(panel)[0] == "Linear"
     with qtbot.waitSignal(panel.requested) as requested:
         QTest.keyClick(panel.field, Key.Key_Return)
-    assert requested.args[0].key == "nn.Linear"
+    assert requested.args[0].kind.key == "nn.Linear"
 
 
 def test_search_without_matches_shows_a_message(panel: PalettePanel) -> None:
@@ -169,7 +171,7 @@ def test_search_opens_at_a_position_with_the_first_row_selected(search: SearchPa
 
 def test_search_stays_inside_its_parent(search: SearchPalette) -> None:
     search.close_palette()
-    search.open_at(QPoint(5000, 5000))
+    search.open_at(QPoint(5000, 5000), EVERYTHING)
     parent = search.parentWidget()
     assert parent is not None
     assert parent.rect().contains(search.geometry())
@@ -192,14 +194,15 @@ def test_enter_chooses_the_best_match(search: SearchPalette, qtbot: QtBot, text:
     QTest.keyClicks(search.field, text)
     with qtbot.waitSignal(search.chosen) as chosen:
         QTest.keyClick(search.field, Key.Key_Return)
-    assert chosen.args[0].key == key
+    assert chosen.args[0].kind.key == key
+    assert chosen.args[1] is False
     assert not search.isVisible()
 
 
 def test_search_can_be_limited_to_matching_types(search: SearchPalette) -> None:
     search.close_palette()
     fitting = catalogue().fitting(PortType.LOSS, "input")
-    search.open_at(QPoint(10, 10), fitting)
+    search.open_at(QPoint(10, 10), Offer(fitting))
     kinds: set[NodeType | None] = {search.model.kind(leaf) for leaf in search.model.leaves()}
     assert kinds == set(fitting)
     QTest.keyClicks(search.field, "conv")
@@ -211,7 +214,7 @@ def test_search_can_be_limited_to_matching_types(search: SearchPalette) -> None:
 @pytest.mark.parametrize("key", [Key.Key_Escape, Key.Key_Tab])
 def test_search_closes_without_a_choice(search: SearchPalette, qtbot: QtBot, key: Qt.Key) -> None:
     chosen: list[object] = []
-    search.chosen.connect(chosen.append)
+    search.chosen.connect(lambda match, _: chosen.append(match))
     with qtbot.waitSignal(search.closed):
         QTest.keyClick(search.field, key)
     assert chosen == []

@@ -7,7 +7,7 @@ import csv
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 from engine.data.file_access import ReadErrorContext
@@ -42,6 +42,9 @@ class DialectGuess:
     """The guessed format of a CSV file."""
 
     dialect: Dialect
+    columns: int = 1
+    regular: float = 1.0
+    """Fraction of the lines that have this number of columns."""
     notes: tuple[str, ...] = ()
     """What was found besides commas, a header and UTF-8, as sentences."""
 
@@ -102,6 +105,7 @@ def _guess_from_lines(lines: list[str], encoding: Encoding, *, is_complete: bool
         noun = "The first line is" if skipped == 1 else f"The first {skipped} lines are"
         notes.append(f"{noun} skipped: the table starts in line {skipped + 1}.")
     header = not counted and has_header(rows)
+    count = max(len(rows), 1)
     rows = [row for row in rows if len(row) == width]
     has_units = header and _has_units(rows)
     if has_units:
@@ -114,7 +118,7 @@ def _guess_from_lines(lines: list[str], encoding: Encoding, *, is_complete: bool
     if decimal == "comma":
         notes.append("Numbers have a decimal comma.")
     dialect = Dialect(separator, header, (), encoding, decimal, comment, skipped, int(has_units))
-    return DialectGuess(dialect, tuple(notes))
+    return DialectGuess(dialect, width, len(rows) / count, tuple(notes))
 
 
 # -- lines -------------------------------------------------------------------------------------
@@ -245,8 +249,3 @@ def _guess_decimal(rows: Sequence[list[str]], separator: Separator) -> Decimal:
             commas += bool(_DECIMAL_COMMA.fullmatch(text) and not _GROUPED.fullmatch(text))
             points += bool(_DECIMAL_POINT.fullmatch(text))
     return "comma" if commas > points and (separator != "comma" or not points) else "point"
-
-
-def with_text_dialect(dialect: Dialect, missing: Sequence[str]) -> Dialect:
-    """The dialect with further texts that mark a missing value."""
-    return replace(dialect, missing=tuple(missing))

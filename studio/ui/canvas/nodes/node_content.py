@@ -35,6 +35,8 @@ class NodeContent:
     """The node whose weights it uses."""
     muted: bool = False
     collapsed: bool = False
+    adapts: bool = False
+    """Whether the inputs depend on the wires of the node."""
 
     @property
     def line(self) -> str:
@@ -84,6 +86,7 @@ def node_content(
         shares=node.shares,
         muted=node.muted,
         collapsed=node.collapsed,
+        adapts=kind.adapt is not None,
     )
 
 

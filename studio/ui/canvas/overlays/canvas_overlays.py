@@ -7,7 +7,7 @@ from collections.abc import Callable
 from PySide6.QtCore import QObject, QPoint, QPointF, QRect, QRectF, QSize, Qt
 from PySide6.QtGui import QAction
 
-from studio.nodes.types import NodeType
+from studio.nodes.palette_search import SearchMatch
 from studio.ui.canvas.canvas_actions import CanvasActions
 from studio.ui.canvas.canvas_context import CanvasContext
 from studio.ui.canvas.frames.frame_editor import Field, FrameEditor
@@ -23,6 +23,8 @@ from studio.ui.canvas.overlays.pointer_message import PointerMessage
 from studio.ui.canvas.overlays.rename_editor import Rename, RenameEditor
 from studio.ui.canvas.overlays.selection_bar import SelectionBar
 from studio.ui.canvas.wires.pending_wire import PendingWire
+from studio.ui.palette import search_palette
+from studio.ui.palette.palette_offers import PaletteOffers
 from studio.ui.palette.search_palette import SearchPalette
 from studio.ui.theme.theme import ThemeManager
 
@@ -30,6 +32,8 @@ _PORT_LINE = HEADER * 1.5
 """Vertical distance of the first port from the top of a new node."""
 _NEW_WIDTH = 120.0
 """Assumed width of a new node, to position its output."""
+_PALETTE_GAP = 16.0
+"""Distance between a new node and the search palette that stays open."""
 _EDGE = 12
 _EDITOR_SIZE = QSize(160, 28)
 """Minimum width, and height, of the name editor in pixels."""
@@ -42,7 +46,9 @@ class CanvasOverlays(QObject):
     viewport would disable pixel scrolling in Qt.
     """
 
-    def __init__(self, context: CanvasContext, actions: CanvasActions, themes: ThemeManager) -> None:
+    def __init__(
+        self, context: CanvasContext, actions: CanvasActions, themes: ThemeManager, offers: PaletteOffers
+    ) -> None:
         view = context.view
         super().__init__(view)
         self._context = context
@@ -50,7 +56,8 @@ class CanvasOverlays(QObject):
         self._actions = actions
         self._themes = themes
         self.find_action: Callable[[str], QAction | None] = lambda _: None
-        self.search = SearchPalette(context.store.catalogue, themes, view)
+        self._offers = offers
+        self.search = SearchPalette(themes, view)
         self.bar = SelectionBar(actions, themes, view.viewport())
         self.minimap = Minimap(context.scene, context.camera, view.viewport())
         self.minimap_placement = MinimapPlacement(context, self.minimap, self.bar)
@@ -67,33 +74,57 @@ class CanvasOverlays(QObject):
     # -- adding nodes
 
     def open_search(self, at: QPointF, pending: PendingWire | None = None) -> None:
-        """Open the search palette for a scene position, with the node types that match `pending`."""
-        self._search_position, self._pending = at, pending
-        types, hint = self._context.store.node_types, "Search nodes"
-        if pending is not None:
-            types = self._context.store.catalogue.fitting(pending.kind, pending.loose_side, types)
-            hint = f"Nodes that {'accept' if pending.loose_side == 'input' else 'provide'} {pending.fixed}"
-        self.hint.show_hint(False)
-        self.search.open_at(self._context.camera.to_view(at).toPoint(), types, hint=hint)
+        """Open the search palette for a scene position, with the node types that match `pending`.
 
-    def add_after_selected(self, kind: NodeType) -> bool:
-        """Add a node after the selected node if their ports match."""
+        Without `pending`, types that usually follow the selected node come first.
+        """
+        self._search_position, self._pending = at, pending
+        selection = self._context.store.selection
+        if pending is not None:
+            offer = self._offers.for_wire(pending.fixed, pending.side, pending.kind)
+        elif len(selection) == 1:
+            offer = self._offers.after(next(iter(selection)))
+        else:
+            offer = self._offers.anywhere()
+        self.hint.show_hint(False)
+        self.search.open_at(self._context.camera.to_view(at).toPoint(), offer)
+
+    def add_at(self, match: SearchMatch, at: QPointF) -> str | None:
+        """Add a node after the selected one if their ports match, else at a scene position. Returns its name."""
+        self._offers.usage.record(match.kind.key)
+        return self._add_after_selected(match) or self._actions.add_at(match.kind, at, match.params)
+
+    def _add_after_selected(self, match: SearchMatch) -> str | None:
         store, scene, camera = self._context.store, self._context.scene, self._context.camera
         if len(store.selection) != 1:
-            return False
-        name = self._actions.add_after(kind, next(iter(store.selection)))
+            return None
+        name = self._actions.add_after(match.kind, next(iter(store.selection)), match.params)
         for box in scene.boxes([name] if name else []).values():
             camera.reveal(QRectF(box.left, box.top, box.width, box.height))
-        return name is not None
+        return name
 
-    def _add_chosen(self, kind: NodeType) -> None:
+    def _add_chosen(self, match: SearchMatch, stays_open: bool) -> None:
         pending, self._pending = self._pending, None
         if pending is not None:
+            self._offers.usage.record(match.kind.key)
             # Position the node so that its connected port is at the dropped wire end.
             back = QPointF(0 if pending.loose_side == "input" else _NEW_WIDTH, _PORT_LINE)
-            self._actions.add(kind, self._search_position - back, pending)
-        elif not self.add_after_selected(kind):
-            self._actions.add_at(kind, self._search_position)
+            name = self._actions.add(match.kind, self._search_position - back, pending, match.params)
+        else:
+            name = self.add_at(match, self._search_position)
+        if stays_open and name is not None:
+            self._continue_after(name)
+
+    def _continue_after(self, name: str) -> None:
+        """Let the open search palette add the next node after a new one, below which it is moved."""
+        camera, box = self._context.camera, self._context.scene.nodes[name].box
+        camera.finish()
+        width = max(box.width, search_palette.WIDTH / camera.scale)
+        height = box.height + _PALETTE_GAP + search_palette.MAX_HEIGHT / camera.scale
+        camera.reveal(QRectF(box.left, box.top, width, height))
+        camera.finish()
+        self._search_position = QPointF(box.left, box.bottom + _PALETTE_GAP)
+        self.search.open_at(camera.to_view(self._search_position).toPoint(), self._offers.after(name))
 
     # -- renaming
 

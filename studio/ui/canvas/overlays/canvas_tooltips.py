@@ -35,14 +35,14 @@ def selection_description(store: ScopeStore, scene: CanvasScene) -> str:
     if len(names) != 1:
         return f"{len(names)} of {len(scene.nodes)} nodes selected" if names else f"{len(scene.nodes)} nodes"
     content = scene.nodes[names[0]].content
-    kind = known_type(store.document, store.catalogue, store.document.nodes[names[0]])
+    kind = known_type(store.document, store.catalogue, names[0])
     parts = (names[0], kind.title if kind else "unknown type", content.summary, content.error, content.warning)
     return ", ".join(part for part in parts if part)
 
 
 def _node(store: ScopeStore, scene: CanvasScene, name: str) -> str:
     node, content = store.document.nodes[name], scene.nodes[name].content
-    kind = known_type(store.document, store.catalogue, node)
+    kind = known_type(store.document, store.catalogue, name)
     title = kind.title if kind else node.type
     return _joined(
         f"<b>{html.escape(name)}</b> · {html.escape(title)}",

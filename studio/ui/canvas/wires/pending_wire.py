@@ -45,7 +45,7 @@ class PendingWire:
 
     def fitting_ports(self, name: str) -> frozenset[str]:
         """Keys of the matching ports of a node, such as "input.target". Fast: called for every node."""
-        kind = known_type(self._document, self._catalogue, self._document.nodes[name])
+        kind = known_type(self._document, self._catalogue, name)
         if kind is None or name in self._cycle_nodes:
             return frozenset()
         ports = ports_of(kind, self.loose_side)
@@ -59,7 +59,7 @@ class PendingWire:
         return next((port.name for port in free or fits), None)
 
     def _ports(self, name: str) -> tuple[Port, ...]:
-        kind = known_type(self._document, self._catalogue, self._document.nodes[name])
+        kind = known_type(self._document, self._catalogue, name)
         return ports_of(kind, self.loose_side) if kind else ()
 
 
@@ -68,6 +68,6 @@ def ports_of(kind: NodeType, side: Side) -> tuple[Port, ...]:
 
 
 def _type_of(document: Document, catalogue: Catalogue, end: Endpoint, side: Side) -> PortType:
-    kind = known_type(document, catalogue, document.nodes[end.node])
+    kind = known_type(document, catalogue, end.node)
     port = None if kind is None else kind.input(end.port) if side == "input" else kind.output(end.port)
     return port.type if port else PortType.TENSOR

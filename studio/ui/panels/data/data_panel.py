@@ -84,8 +84,9 @@ class DataPanel(QWidget):
         facts = previewer.facts if previewer.state == "ready" else None
         if facts is not self._facts:
             self._facts = facts
-            node = self._store.document.nodes.get(facts.node) if facts is not None else None
-            kind = known_type(self._store.document, self._store.catalogue, node) if node is not None else None
+            document = self._store.document
+            node = facts.node if facts is not None and facts.node in document.nodes else None
+            kind = None if node is None else known_type(document, self._store.catalogue, node)
             if kind is not None:
                 self.header.show_facts(facts, kind.icon, kind.category)
             else:

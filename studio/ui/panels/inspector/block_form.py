@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from PySide6.QtWidgets import QVBoxLayout, QWidget
+from PySide6.QtWidgets import QGridLayout, QVBoxLayout, QWidget
 
+from studio.document import blocks
+from studio.ui import number_format
 from studio.ui.panels.inspector.definition_fields import DefinitionFields
+from studio.ui.panels.inspector.port_order import PortOrder
 from studio.ui.project.scope_store import ScopeStore
-from studio.ui.widgets.labels import label
+from studio.ui.widgets.labels import label, line
 
 
 class BlockForm(QWidget):
@@ -20,7 +23,22 @@ class BlockForm(QWidget):
         column.addWidget(label("Block", "section"))
         self.definition = DefinitionFields(store, store.block)
         column.addWidget(self.definition)
+        column.addWidget(line())
+        column.addWidget(label("Ports", "section"))
+        self.ports = PortOrder(store)
+        column.addWidget(self.ports)
+        self._figures = QGridLayout()
+        self._figures.setVerticalSpacing(4)
+        self._figures.setColumnStretch(1, 1)
+        self._values = {title: label("", "mono") for title in ("Nodes", "Parameters", "Multiply-adds")}
+        column.addWidget(line())
+        column.addWidget(label("This instance", "section"))
+        for index, (title, value) in enumerate(self._values.items()):
+            self._figures.addWidget(label(title, "dim"), index, 0)
+            self._figures.addWidget(value, index, 1)
+        column.addLayout(self._figures)
         column.addStretch(1)
+        self.refresh()
 
     def fits(self) -> bool:
         """Whether this form shows the block that the canvas shows."""
@@ -29,3 +47,9 @@ class BlockForm(QWidget):
     def refresh(self) -> None:
         """Show the current document."""
         self.definition.refresh()
+        self.ports.refresh()
+        document, report = self._store.document, self._store.report
+        inner = sum(node.type not in (blocks.INPUT, blocks.OUTPUT) for node in document.nodes.values())
+        self._values["Nodes"].setText(number_format.count(inner))
+        self._values["Parameters"].setText(number_format.count(report.parameters))
+        self._values["Multiply-adds"].setText(f"{number_format.macs(report.macs)} per sample")

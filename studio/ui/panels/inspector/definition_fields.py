@@ -37,8 +37,10 @@ class DefinitionFields(QWidget):
         self.description.textChanged.connect(self._describe)
         self.description.finished.connect(store.end_gesture)
         column.addWidget(self.description)
-        self._uses = label("", "dim", wrap=True)
-        column.addWidget(self._uses)
+        self.uses = 0
+        """Number of instances, of all graphs."""
+        self._uses_label = label("", "dim", wrap=True)
+        column.addWidget(self._uses_label)
         self.refresh()
 
     def refresh(self) -> None:
@@ -53,9 +55,9 @@ class DefinitionFields(QWidget):
             self.description.setPlainText(block.description)
             self.description.blockSignals(False)
         graphs = (document.nodes, *(each.nodes for each in document.blocks.values()))
-        count = sum(blocks.name_of(node) == self.block for nodes in graphs for node in nodes.values())
+        self.uses = count = sum(blocks.name_of(node) == self.block for nodes in graphs for node in nodes.values())
         text = "No other instance" if count == 1 else f"{number_format.count(count)} instances share this block"
-        self._uses.setText(text if count else "No instances")
+        self._uses_label.setText(text if count else "No instances")
 
     def _name_problem(self, name: str) -> str | None:
         return "is already a block. Choose another name" if name in self._store.project.document.blocks else None

@@ -27,7 +27,7 @@ class InspectorPanel(QScrollArea):
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self._update = DeferredChange(self._refresh, self)
         store.selection_changed.connect(self._update.run)
-        store.document_changed.connect(self._update.run)
+        store.project.document_changed.connect(self._update.run)  # also for values that instances around a block set
         store.report_changed.connect(self._update.run)
         store.location_changed.connect(self._update.run)
         store.project.path_changed.connect(self._update.run)

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, cast
 
 from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QGridLayout, QHBoxLayout, QVBoxLayout, QWidget
 
 from engine.registry import REQUIRED, Parameter
-from studio.document import blocks, edits
-from studio.document.model import Document, Endpoint
+from studio.document import blocks
+from studio.document.block_locations import UNSET, value_at
+from studio.document.located_edits import clear_at, set_at
+from studio.document.model import Document, Endpoint, Json
 from studio.document.weight_sharing import layer_of
 from studio.lowering.analysis.block_types import known_type
 from studio.lowering.problems.problem import Problem
@@ -19,6 +21,7 @@ from studio.ui import number_format
 from studio.ui.panels.inspector.learning_rate_plot import LearningRatePlot
 from studio.ui.panels.inspector.node_header import MultiSelectionHeader, NodeHeader
 from studio.ui.panels.inspector.parameter_row import ParameterEdit, ParameterRow, RowState
+from studio.ui.panels.inspector.promotion import Promotion
 from studio.ui.panels.inspector.shared_weights import SharedWeightsRow
 from studio.ui.panels.inspector.trained_layers import TrainedLayersList
 from studio.ui.project.scope_store import ScopeStore
@@ -59,8 +62,9 @@ class NodeForm(QWidget):
         self._mark = header.mark
         self._mark.clicked.connect(self._go_to_problems)
         self.rows = [
-            ParameterRow(store, parameter, self._setting(parameter.name)) for parameter in _shared(self._kinds)
+            ParameterRow(store.project, parameter, self._setting(parameter.name)) for parameter in _shared(self._kinds)
         ]
+        self.promotions = self._promotions()
         self._add_rows()
         # Below the fields, so that these keep their position when problems appear or disappear while typing.
         self._problems = QVBoxLayout()
@@ -97,6 +101,8 @@ class NodeForm(QWidget):
             self._header.refresh()
         for row in self.rows:
             row.show_value(self._value(row.parameter))
+        for promotion in self.promotions.values():
+            promotion.refresh()
         self._show_problems()
         self._show_figures()
         if self._trained_layers is not None:
@@ -124,7 +130,17 @@ class NodeForm(QWidget):
         form.setSpacing(6)
         for row in self.rows:
             form.addWidget(row)
+            if (promotion := self.promotions.get(row.parameter.name)) is not None:
+                row.add_button(promotion.pin)
+                form.addWidget(promotion)
         self._column.addLayout(form)
+
+    def _promotions(self) -> dict[str, Promotion]:
+        """Inside a block: what promotes each parameter of a single node."""
+        if not self._location or len(self.names) != 1:
+            return {}
+        names = [row.parameter.name for row in self.rows]
+        return {name: Promotion(self._store, self.names[0], name) for name in names}
 
     def _layer_list(self) -> TrainedLayersList | None:
         kind = next(iter(self._kinds), None)
@@ -149,10 +165,10 @@ class NodeForm(QWidget):
         return RowState(is_set=any(value.is_set for value in values), is_mixed=True)
 
     def _one_value(self, name: str, parameter: Parameter) -> RowState:
-        nodes = self._store.document.nodes
-        params = nodes[layer_of(nodes, name)].params
-        if parameter.name in params:
-            value = params[parameter.name]
+        layer = layer_of(self._store.document.nodes, name)
+        found = value_at(self._store.project.document, self._location, layer, parameter.name)
+        if found is not UNSET:
+            value = cast("Json", found)
             is_list = parameter.kind in ("bool", "choice") and blocks.values_per_copy(value) is not None
             if is_list:
                 return RowState(is_set=True, is_mixed=True)
@@ -169,14 +185,16 @@ class NodeForm(QWidget):
         return None if info is None else info.arguments.get(parameter.name)
 
     def _setting(self, parameter: str) -> ParameterEdit:
+        location = self._location
+
         def change(document: Document, value: Any) -> Document:
             for name in self.names:
-                document = edits.set_param(document, name, parameter, value)
+                document = set_at(document, location, name, parameter, value)
             return document
 
         def clear(document: Document) -> Document:
             for name in self.names:
-                document = edits.clear_param(document, name, parameter)
+                document = clear_at(document, location, name, parameter)
             return document
 
         subject = self.names[0] if len(self.names) == 1 else f"{len(self.names)} nodes"
@@ -266,7 +284,7 @@ class _ProblemNotice(QWidget):
 
 def _kinds(store: ScopeStore, names: Sequence[str]) -> tuple[NodeType | None, ...]:
     """The types of nodes; None for an unknown type."""
-    return tuple(known_type(store.document, store.catalogue, store.document.nodes[name]) for name in names)
+    return tuple(known_type(store.document, store.catalogue, name) for name in names)
 
 
 def _shared(kinds: Sequence[NodeType | None]) -> list[Parameter]:

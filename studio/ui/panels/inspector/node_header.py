@@ -28,7 +28,8 @@ class NodeHeader(QWidget):
         self._store = store
         self._name = name
         self._settle = DeferredChange(self.refresh, self)
-        self._has_weights = kind is not None and kind.category == "layer"
+        self._has_weights = kind is not None and (kind.category == "layer" or kind.role is Role.BLOCK)
+        self._is_port = kind is not None and kind.role is Role.PORT
         self._is_of_model = kind is not None and kind.role in (Role.LAYER, Role.OPERATION)
         node = store.document.nodes[name]
         column = QVBoxLayout(self)
@@ -41,7 +42,8 @@ class NodeHeader(QWidget):
         top.addWidget(IconWidget(kind.icon if kind else "unknown", size=20, category=category))
         self.name = LineEdit(name)
         self.name.setAccessibleName("Name")
-        self.name.setToolTip("Node name: the attribute in the code and the prefix of its weights")
+        about = "the name of the port" if self._is_port else "the attribute in the code and the prefix of its weights"
+        self.name.setToolTip(f"Node name: {about}")
         self.mark = ProblemButton()
         self.name.textEdited.connect(self._check)
         self.name.editingFinished.connect(self._rename)
@@ -74,7 +76,7 @@ class NodeHeader(QWidget):
         """Toggle buttons, two in a row."""
         rows = [QHBoxLayout(), QHBoxLayout()]
         self._flags: dict[str, QToolButton] = {}
-        switches = [("muted", "mute", "Mute", "Pass the input through unchanged (M)")]
+        switches = [] if self._is_port else [("muted", "mute", "Mute", "Pass the input through unchanged (M)")]
         if self._has_weights:
             switches.insert(0, ("frozen", "frozen", "Freeze", "Do not train its parameters (Shift+M)"))
         if self._is_of_model:

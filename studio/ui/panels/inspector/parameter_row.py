@@ -16,7 +16,7 @@ from studio.document.model import Document
 from studio.ui.panels.inspector.parameter_fields import BoolField, ChoiceField, Field
 from studio.ui.panels.inspector.parameter_text import shown
 from studio.ui.panels.inspector.text_fields import NumberField, PathField, TextField, TypedField
-from studio.ui.project.scope_store import ScopeStore
+from studio.ui.project.project_store import ProjectStore
 from studio.ui.widgets import buttons
 from studio.ui.widgets.deferred_change import DeferredChange
 from studio.ui.widgets.labels import label
@@ -74,7 +74,7 @@ class ParameterRow(QWidget):
     Typing and arrow keys each merge into one undo step; every choice and every reset is a separate step.
     """
 
-    def __init__(self, store: ScopeStore, parameter: Parameter, setting: ParameterEdit, title: str = "") -> None:
+    def __init__(self, store: ProjectStore, parameter: Parameter, setting: ParameterEdit, title: str = "") -> None:
         super().__init__()
         self._store, self._setting = store, setting
         self.parameter = parameter
@@ -84,7 +84,7 @@ class ParameterRow(QWidget):
         self._typed_problem = ""
         self._value = RowState()
         self._settle = DeferredChange(self._forget_typed, self)
-        grid = QGridLayout(self)
+        grid = self._grid = QGridLayout(self)
         grid.setContentsMargins(0, 0, 0, 0)
         grid.setHorizontalSpacing(8)
         grid.setVerticalSpacing(2)
@@ -117,6 +117,10 @@ class ParameterRow(QWidget):
         self.field.refused.connect(self._refuse)
         self.field.finished.connect(self._leave)
         self._show_problem()
+
+    def add_button(self, button: QWidget) -> None:
+        """Add a button at the end of the row."""
+        self._grid.addWidget(button, 0, 3)
 
     @property
     def is_missing(self) -> bool:

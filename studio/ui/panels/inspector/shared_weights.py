@@ -6,7 +6,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QHBoxLayout, QWidget
 
 from studio.document.weight_sharing import can_share, owner_of, share, unshare
-from studio.ui.project.project_store import ProjectStore
+from studio.ui.project.scope_store import ScopeStore
 from studio.ui.widgets.inputs import ComboBox
 from studio.ui.widgets.labels import label
 
@@ -17,7 +17,7 @@ _TIP = "Use the weights of another node of this type, so that both are one layer
 class SharedWeightsRow(QWidget):
     """Lists the nodes that have weights which the node can use. Hidden if there are none."""
 
-    def __init__(self, store: ProjectStore, name: str, parent: QWidget) -> None:
+    def __init__(self, store: ScopeStore, name: str, parent: QWidget) -> None:
         super().__init__(parent)  # without a parent it would open as a window and take the focus
         self._store = store
         self._name = name

@@ -70,7 +70,7 @@ class TrainingForm(QWidget):
             return edits.set_training(document, **{name: value})
 
         setting = ParameterEdit(name, change, lambda document: change(document, parameter.default))
-        row = self.rows[name] = ParameterRow(self._store, parameter, setting, declared.title)
+        row = self.rows[name] = ParameterRow(self._store.project, parameter, setting, declared.title)
         return row
 
     def _offer_figures(self, document: Document) -> None:
@@ -84,6 +84,6 @@ class TrainingForm(QWidget):
 
 
 def available_metrics(store: ScopeStore) -> tuple[str, ...]:
-    types = {name: known_type(store.document, store.catalogue, node) for name, node in store.document.nodes.items()}
+    types = {name: known_type(store.document, store.catalogue, name) for name in store.document.nodes}
     metrics = [name for name, kind in types.items() if kind is not None and kind.category == "metric"]
     return tuple(f"{part}_{name}" for part in ("val", "train") for name in ("loss", *metrics))
