@@ -12,6 +12,8 @@ from studio.document.model import MAX_COORDINATE
 from studio.ui.theme import motion
 
 MIN_SCALE, MAX_SCALE = 0.05, 4.0
+_MIN_FIT_SCALE = 0.001
+"""Minimum scale that shows all of a large graph. Zooming out by hand ends at MIN_SCALE."""
 _FIT_MARGIN = 56.0
 _STEP = 1.2
 """Zoom factor of one wheel notch or key press."""
@@ -75,14 +77,15 @@ class Camera(QObject):
 
     def zoom_to(self, scale: float, at: QPointF | None = None, *, animated: bool = True) -> None:
         at = at if at is not None else QPointF(self._view.viewport().rect().center())
-        self._begin(min(max(scale, MIN_SCALE), MAX_SCALE), None, (at, self.to_scene(at)), animated)
+        smallest = min(MIN_SCALE, self._scale)
+        self._begin(min(max(scale, smallest), MAX_SCALE), None, (at, self.to_scene(at)), animated)
 
     def fit(self, rect: QRectF, *, largest: float = 1.0, animated: bool = True) -> None:
         """Show all of `rect` at a scale of at most `largest`."""
         size = self._view.viewport().size()
         room = (max(size.width() - 2 * _FIT_MARGIN, 40.0), max(size.height() - 2 * _FIT_MARGIN, 40.0))
         scale = min(room[0] / max(rect.width(), 1), room[1] / max(rect.height(), 1), largest)
-        self._begin(min(max(scale, MIN_SCALE), MAX_SCALE), rect.center(), None, animated)
+        self._begin(min(max(scale, _MIN_FIT_SCALE), MAX_SCALE), rect.center(), None, animated)
 
     def open_on(self, rect: QRectF, first: QPointF, smallest: float) -> None:
         """Show all of `rect`; if that needs a scale below `smallest`, show the part around `first` at that scale."""

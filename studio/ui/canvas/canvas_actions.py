@@ -332,6 +332,12 @@ class CanvasActions:
 
     # -- view
 
+    def reveal(self, path: str) -> None:
+        """Select a node, also one inside a block, and bring it into view."""
+        name = self._store.reveal(path)
+        for box in self._scene.boxes([name] if name else []).values():
+            self._camera.reveal(_rect(box))
+
     def fit_selection(self) -> None:
         """Fit the selected nodes and frames into the view, or all if none is selected."""
         names, frames = self._store.selection, self._scene.frames.selected

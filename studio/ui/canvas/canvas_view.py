@@ -149,9 +149,7 @@ class CanvasView(QGraphicsView):
 
     def reveal(self, path: str) -> None:
         """Select a node, also one inside a block, and bring it into view."""
-        name = self.store.reveal(path)
-        for box in self.canvas_scene.boxes([name] if name else []).values():
-            self.camera.reveal(QRectF(box.left, box.top, box.width, box.height))
+        self.canvas_actions.reveal(path)
 
     @property
     def find_action(self) -> Callable[[str], QAction | None]:
@@ -208,6 +206,13 @@ class CanvasView(QGraphicsView):
         """Turn the selected nodes into a block, and open the name editor of its instance."""
         if (name := self.block_actions.group()) is not None:
             self.overlays.open_editor(name, self.block_actions.name_block)
+
+    def find_next(self, step: int) -> None:
+        """Go to the next (1) or previous (-1) match of the find bar, or open it."""
+        if self.overlays.find_bar.isHidden():
+            self.overlays.find_bar.open()
+        else:
+            self.overlays.find_bar.go(step)
 
     def toggle_minimap(self) -> None:
         self.overlays.minimap_placement.toggle()
@@ -397,7 +402,7 @@ class CanvasView(QGraphicsView):
         is_dragging = self.gesture is not None and self.canvas_scene.gesture_overlay.isVisible()
         self.overlays.update_bar(busy=is_dragging or self.canvas_scene.has_preview)
         self.overlays.minimap_placement.update()
-        self.overlays.breadcrumbs.place()
+        self.overlays.place_bars()
 
     def _show_message(self, text: str) -> None:
         self.overlays.show_message(text, self._pointer_controller.viewport_position)
@@ -437,7 +442,7 @@ class CanvasView(QGraphicsView):
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
         self.overlays.hint.center_in(self.viewport().rect())
-        self.overlays.breadcrumbs.place()
+        self.overlays.place_bars()
         self._update_overlays()
 
     def showEvent(self, event: QShowEvent) -> None:

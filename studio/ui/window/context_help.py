@@ -10,6 +10,7 @@ from PySide6.QtWidgets import QApplication, QWidget
 from studio.lowering.analysis.block_types import known_type
 from studio.reference.markdown import prose
 from studio.reference.node_pages import section
+from studio.ui.canvas.overlays.canvas_tooltips import shape_at
 from studio.ui.panels.problems_panel import ProblemRow
 from studio.ui.window.command_window import CommandWindow
 from studio.ui.window.dock import Dock
@@ -44,12 +45,30 @@ def topic_of(window: CommandWindow, focused: QWidget | None) -> Topic:
         problem = row.problem
         return Topic(problem.code, f"{prose(problem.message)}\n\n{prose(problem.help)}")
     dock = _ancestor(focused, Dock)
+    if dock is None and (port := _hovered_port(window)) is not None:
+        return port
     if dock is None or dock.objectName() in _NODE_DOCKS:
         node = _selected(window)
         if node is not None:
             return node
     title = CANVAS if dock is None else dock.title
     return Topic(title, page_section(PAGE, title))
+
+
+def _hovered_port(window: CommandWindow) -> Topic | None:
+    """The port of a node under the pointer."""
+    if window.canvas is None:
+        return None
+    scene = window.canvas.canvas_scene
+    hit = scene.hovered
+    item = scene.nodes.get(hit.node or "")
+    port = item.content.port(hit.port, is_input=hit.side == "input") if item and hit.port else None
+    if item is None or port is None:
+        return None
+    shape = shape_at(window.canvas.store.report, scene, hit)
+    about = f"{port.type} {hit.side}" + (", optional" if port.optional else "")
+    parts = (prose(f"{about[:1].upper()}{about[1:]} of {item.name}."), prose(port.help), f"`{shape}`" if shape else "")
+    return Topic(f"{item.name}.{port.name}", "\n\n".join(part for part in parts if part))
 
 
 def _selected(window: CommandWindow) -> Topic | None:

@@ -11,6 +11,7 @@ from studio.document import edits
 from studio.document.block_locations import all_nodes
 from studio.lowering.analysis.block_types import BlockTypes
 from studio.ui import dialogs
+from studio.ui.canvas.canvas_view import CanvasView
 from studio.ui.command_registry import Command
 from studio.ui.project.project import Project
 from studio.ui.theme.theme import MODES, Mode
@@ -51,6 +52,16 @@ def _action(window: CommandWindow, act: Callable[[Project], object]) -> Callable
     def run() -> None:
         if window.project is not None:
             act(window.project)
+
+    return run
+
+
+def _on_canvas(window: CommandWindow, act: Callable[[CanvasView], object]) -> Callable[[], None]:
+    """Wrap an action on the shown canvas; do nothing if no project is open."""
+
+    def run() -> None:
+        if window.canvas is not None:
+            act(window.canvas)
 
     return run
 
@@ -110,6 +121,27 @@ def _edit(window: CommandWindow) -> Iterator[Command]:
         "redo",
         enabled=_when(window, lambda project: project.store.history.can_redo),
     )
+    is_open = _when(window, lambda _: True)
+    yield Command(
+        "edit.find",
+        "Find node…",
+        _on_canvas(window, lambda canvas: canvas.overlays.find_bar.open()),
+        ("Ctrl+F",),
+        "Edit",
+        "search",
+        help="Find nodes by name, type, parameter or problem, also inside blocks",
+        enabled=is_open,
+        separated=True,
+    )
+    for title, step, key in (("next", 1, "F3"), ("previous", -1, "Shift+F3")):
+        yield Command(
+            f"edit.find-{title}",
+            f"Find {title}",
+            _on_canvas(window, lambda canvas, step=step: canvas.find_next(step)),
+            (key,),
+            "Edit",
+            enabled=is_open,
+        )
 
 
 def _view(window: CommandWindow) -> Iterator[Command]:
@@ -275,7 +307,7 @@ def _run(window: CommandWindow) -> Iterator[Command]:
 
 
 def _help(window: CommandWindow) -> Iterator[Command]:
-    yield Command("help.commands", "Command palette", window.open_palette, ("Ctrl+Shift+P", "Ctrl+F"), "Help", "search")
+    yield Command("help.commands", "Command palette", window.open_palette, ("Ctrl+Shift+P",), "Help", "search")
     yield Command(
         "help.context",
         "Help on selection",

@@ -13,6 +13,8 @@ PADDING = 16.0
 """Distance of the edges from the nodes of a new frame."""
 FAR_TITLE = 20.0
 """Height of a title above the frame in screen pixels, where text in the title bar could not be read."""
+MIN_FAR_TITLE = 48.0
+"""Minimum width of such a title in screen pixels."""
 _REACH = 5.0
 """Distance from an edge in screen pixels at which it can be dragged."""
 
@@ -36,7 +38,8 @@ def title_box(frame: Frame, scale: float) -> Box | None:
     box = box_of(frame)
     if is_title_inside(scale):
         return Box(box.left, box.top, box.right, box.top + TITLE)
-    return Box(box.left, box.top - FAR_TITLE / scale, box.right, box.top)
+    right = max(box.right, box.left + MIN_FAR_TITLE / scale)
+    return Box(box.left, box.top - FAR_TITLE / scale, right, box.top)
 
 
 def edges_at(frame: Frame, x: float, y: float, scale: float) -> Edges | None:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QRectF, Qt
-from PySide6.QtGui import QFontMetricsF, QPainter, QPainterPath, QPen
+from PySide6.QtCore import QPointF, QRectF, QSizeF, Qt
+from PySide6.QtGui import QPainter, QPainterPath, QPen
 from PySide6.QtWidgets import QGraphicsRectItem, QStyleOptionGraphicsItem, QWidget
 
 from studio.document.model import Frame
 from studio.ui.canvas.canvas_style import interface_font
 from studio.ui.canvas.frames import frame_geometry as geometry
-from studio.ui.canvas.frames.frame_geometry import TITLE, TITLE_PX
+from studio.ui.canvas.frames.frame_geometry import FAR_TITLE, TITLE
 from studio.ui.canvas.geometry import Box
 from studio.ui.canvas.level_of_detail import readable
 from studio.ui.canvas.paint_context import PaintContext
@@ -88,12 +88,15 @@ class FrameItem(QGraphicsRectItem):
     def _paint_title_above(self, painter: QPainter, scale: float) -> None:
         box = geometry.title_box(self.frame, scale)
         assert box is not None
-        font = interface_font(round(TITLE_PX / scale))
-        painter.setPen(self._paint_context.style.text)
-        painter.setFont(font)
-        title = _one_line(self.frame.title)
-        title = QFontMetricsF(font).elidedText(title, Qt.TextElideMode.ElideRight, box.width)
-        painter.drawText(_rect(box), _MIDDLE, title)
+        style = self._paint_context.style
+        title = style.elided(_one_line(self.frame.title), "name", box.width * scale)
+        painter.save()
+        corner = painter.transform().map(QPointF(box.left, box.top))
+        painter.resetTransform()  # at the size of the screen, because fonts of thousands of pixels are slow
+        painter.setPen(style.text)
+        painter.setFont(style.fonts["name"])
+        painter.drawText(QRectF(corner, QSizeF(box.width * scale, FAR_TITLE)), _MIDDLE, title)
+        painter.restore()
 
 
 _MIDDLE = int(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter | Qt.TextFlag.TextSingleLine)

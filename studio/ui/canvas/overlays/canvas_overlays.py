@@ -17,6 +17,7 @@ from studio.ui.canvas.nodes.node_layout import HEADER
 from studio.ui.canvas.overlays.breadcrumb_bar import BreadcrumbBar
 from studio.ui.canvas.overlays.canvas_menus import context_menu
 from studio.ui.canvas.overlays.empty_canvas_hint import EmptyCanvasHint
+from studio.ui.canvas.overlays.find_bar import FindBar
 from studio.ui.canvas.overlays.minimap import Minimap
 from studio.ui.canvas.overlays.minimap_placement import MinimapPlacement
 from studio.ui.canvas.overlays.pointer_message import PointerMessage
@@ -62,6 +63,7 @@ class CanvasOverlays(QObject):
         self.minimap = Minimap(context.scene, context.camera, view.viewport())
         self.minimap_placement = MinimapPlacement(context, self.minimap, self.bar)
         self.hint = EmptyCanvasHint(view)
+        self.find_bar = FindBar(context.store, actions.reveal, self._highlight, view.viewport())
         self.breadcrumbs = BreadcrumbBar(context.store, themes, view, view.viewport())
         self.pointer_message = PointerMessage(themes, view)
         self.editor: RenameEditor | None = None
@@ -70,6 +72,7 @@ class CanvasOverlays(QObject):
         self.search.chosen.connect(self._add_chosen)
         self.search.closed.connect(self._restore_focus)
         self.search.closed.connect(self.show_hint)
+        self.find_bar.closed.connect(self._restore_focus)
 
     # -- adding nodes
 
@@ -183,6 +186,17 @@ class CanvasOverlays(QObject):
         """Show a short text beside the pointer."""
         position = at or QPointF(self._view.viewport().rect().center())
         self.pointer_message.show_message(text, position.toPoint())
+
+    # -- finding nodes
+
+    def place_bars(self) -> None:
+        """Keep the bars in their corners after the canvas was scrolled."""
+        self.breadcrumbs.place()
+        if not self.find_bar.isHidden():
+            self.find_bar.place()
+
+    def _highlight(self, paths: list[str]) -> None:
+        self._context.scene.highlight_nodes(self._context.store.names_of(paths) if paths else ())
 
     # -- selection bar and hint
 

@@ -65,11 +65,11 @@ def _port(report: Report, scene: CanvasScene, hit: Hit) -> str:
         return ""
     about = f"{port.type}, optional" if port.optional else str(port.type)
     return _joined(
-        f"<b>{html.escape(port.name)}</b> · {about}", html.escape(port.help), _mono(_shape_at(report, scene, hit))
+        f"<b>{html.escape(port.name)}</b> · {about}", html.escape(port.help), _mono(shape_at(report, scene, hit))
     )
 
 
-def _shape_at(report: Report, scene: CanvasScene, hit: Hit) -> str:
+def shape_at(report: Report, scene: CanvasScene, hit: Hit) -> str:
     """The shape at a port."""
     end = hit.end or Endpoint("", "")
     if hit.side == "input":
