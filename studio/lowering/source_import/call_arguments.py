@@ -10,6 +10,7 @@ from studio.lowering.codegen.operation_calls import signature_of
 from studio.lowering.source_import.callables import FunctionTarget, is_default
 from studio.lowering.source_import.module_source import Tensor, Value
 from studio.lowering.source_import.source_errors import refuse, shown
+from studio.nodes.growing_inputs import GrowingInputs
 from studio.nodes.operation_nodes import takes_list
 from studio.nodes.types import NodeType
 
@@ -48,25 +49,28 @@ class CallArguments:
         positional = self._positional
         if takes_list(target):
             listed = positional[0] if positional else None
-            ports = [port.name for port in node_type.inputs]
+            ports = growing_ports(node_type)
             if not isinstance(listed, (ast.List, ast.Tuple)):
                 refuse(self._node, f"{shown(self._node)} needs a list of tensors: [a, b].")
             if len(listed.elts) > len(ports):
                 refuse(self._node, f"{node_type.title} joins at most {len(ports)} tensors. Use a second one.")
             inputs = {port: self._tensor(each) for port, each in zip(ports, listed.elts, strict=False)}
-            names = names[1:] if names[:1] == ["tensors"] else [each.name for each in node_type.params]
+            names = names[1:]
             positional = positional[1:]
+        elif len(positional) > 2 and node_type.adapt is not None:
+            inputs = dict(zip(growing_ports(node_type), map(self._tensor, positional), strict=False))
+            return inputs, {}
         values: dict[str, Value] = {}
         for name, expression in self._bound(node_type, names, positional).items():
             if isinstance(expression, ast.Constant) and expression.value is None:
                 continue
-            if node_type.input(name) is not None and not (node_type.param(name) and _is_number(expression)):
+            if node_type.input(name) is not None and not (node_type.param(name) and is_number(expression)):
                 inputs[name] = self._tensor(expression)
             elif node_type.param(name) is not None:
                 values[name] = self._setting(expression)
             else:
                 refuse(expression, f"{node_type.title} has no parameter {name}. Leave it out.")
-        order = [port.name for port in node_type.inputs]
+        order = growing_ports(node_type) or [port.name for port in node_type.inputs]
         return dict(sorted(inputs.items(), key=lambda item: order.index(item[0]))), values
 
     def _bound(self, node_type: NodeType, names: list[str], positional: list[ast.expr]) -> dict[str, ast.expr]:
@@ -116,7 +120,32 @@ class CallArguments:
         return inputs, values
 
 
-def _is_number(node: ast.expr) -> bool:
+def growing_ports(node_type: NodeType) -> list[str]:
+    """All inputs that a node that combines any number of tensors can have; empty for other types."""
+    return list(node_type.adapt.names) if isinstance(node_type.adapt, GrowingInputs) else []
+
+
+def folded(
+    node_type: NodeType, operands: list[ast.expr], inner: Callable[[ast.expr], list[ast.expr]]
+) -> list[ast.expr]:
+    """The operands of `a + b + c`, which is one node that combines three tensors.
+
+    Args:
+        inner: the operands of an expression that is another call of the operation; empty for other expressions
+    """
+    if not growing_ports(node_type) or len(operands) != 2 or any(map(is_number, operands)):
+        return operands
+    rest: list[ast.expr] = []
+    while len(operands) == 2 and not any(map(is_number, operands)):
+        first, last = operands
+        rest = [last, *rest]
+        operands = inner(first)
+        if len(operands) != 2 or any(map(is_number, operands)):
+            return [first, *rest]
+    return rest
+
+
+def is_number(node: ast.expr) -> bool:
     """Whether an expression is a constant, or an attribute of `self` that holds one."""
     match node:
         case ast.Constant() | ast.Attribute(value=ast.Name(id="self")):
@@ -127,4 +156,4 @@ def _is_number(node: ast.expr) -> bool:
             return False
 
 
-__all__ = ["Arguments", "CallArguments"]
+__all__ = ["Arguments", "CallArguments", "folded", "growing_ports"]

@@ -10,7 +10,7 @@ from typing import Any, TypeAlias
 
 from studio.document import node_names as naming
 from studio.lowering.codegen.safe_identifiers import METHODS
-from studio.lowering.source_import.call_arguments import CallArguments
+from studio.lowering.source_import.call_arguments import CallArguments, folded
 from studio.lowering.source_import.callables import (
     OPERATORS,
     FunctionTarget,
@@ -23,6 +23,7 @@ from studio.lowering.source_import.module_source import ModuleSource, NodeSource
 from studio.lowering.source_import.source_errors import refuse, shown
 from studio.nodes.catalogue import Catalogue
 from studio.nodes.operation_table import DTYPES
+from studio.nodes.types import NodeType
 
 _CHECKPOINT = "utils.checkpoint.checkpoint"
 
@@ -377,6 +378,8 @@ class _Reader:
         keywords: list[ast.keyword],
         wanted: tuple[str, ...],
     ) -> Result:
+        if target.signature is None and not keywords:
+            positional = folded(target.type, positional, lambda inner: self._operands(inner, target.type))
         given = CallArguments(node, positional, keywords, self.tensor, self._setting)
         inputs, arguments = given.of_layer(target) if target.signature is not None else given.of_operation(target.type)
         name = self._free_name(_name_of(wanted, [port.name for port in target.type.outputs]), target.type.key)
@@ -392,6 +395,18 @@ class _Reader:
         )
         tensors = tuple(Tensor(name, index) for index in range(len(target.type.outputs)))
         return tensors[0] if len(tensors) == 1 else tensors
+
+    def _operands(self, node: ast.expr, node_type: NodeType) -> list[ast.expr]:
+        """The operands of an expression that calls an operation without keywords; empty for other expressions."""
+        match node:
+            case ast.BinOp(left=left, op=op, right=right) if OPERATORS.get(type(op)) == node_type.key:
+                return [left, right]
+            case ast.Call(func=function, args=[_, _] as operands, keywords=[]):
+                path = self._names.path(function)
+                found = None if path is None else function_type(self._catalogue, path)
+                return list(operands) if found is not None and found.type is node_type else []
+            case _:
+                return []
 
     def _free_name(self, name: str | None, key: str) -> str:
         """A name for an operation; a text that is no identifier without a free one."""

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from typing import Any, TypeAlias
 
 from studio.document import edits
-from studio.document.block_edits import edit_block
+from studio.document.block_edits import edit_block, view
 from studio.document.model import Document, Node
 from studio.lowering.analysis.block_types import known_type
 from studio.lowering.report import Report
@@ -30,15 +30,15 @@ def infer_sizes(before: Document, after: Document, catalogue: Catalogue, check: 
 
 
 def _sizes(document: Document, catalogue: Catalogue) -> Iterator[tuple[_Size, Any]]:
-    graphs = {"": document.nodes, **{name: block.nodes for name, block in document.blocks.items()}}
-    for block, nodes in graphs.items():
-        for name, node in nodes.items():
-            for param in _inferable(document, catalogue, node):
+    graphs = {"": document, **{name: view(document, name) for name in document.blocks}}
+    for block, shown in graphs.items():
+        for name, node in shown.nodes.items():
+            for param in _inferable(shown, catalogue, name, node):
                 yield (block, name, param), node.params[param]
 
 
-def _inferable(document: Document, catalogue: Catalogue, node: Node) -> list[str]:
-    found = known_type(document, catalogue, node) if node.params else None
+def _inferable(document: Document, catalogue: Catalogue, name: str, node: Node) -> list[str]:
+    found = known_type(document, catalogue, name) if node.params else None
     params = () if found is None else found.params
     return [param.name for param in params if param.from_input is not None and param.name in node.params]
 

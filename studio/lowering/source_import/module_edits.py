@@ -13,6 +13,7 @@ from studio.document.model import Document, Endpoint, Node, ParamRef, Wire
 from studio.document.weight_sharing import share, unshare
 from studio.lowering.analysis.node_graph import NodeGraph
 from studio.lowering.codegen.source_writer import MODEL_ROLES
+from studio.lowering.source_import.call_arguments import growing_ports
 from studio.lowering.source_import.definition_values import ABSENT, bind, release, set_values, to_json
 from studio.lowering.source_import.module_source import (
     REQUIRED,
@@ -321,22 +322,30 @@ class ModuleEdit:
         end = graphs[node.target].inputs[list(inputs).index(key)]
         return None if end is None else end.node
 
-    def _wanted(self, node: NodeSource, *, new: bool) -> dict[str, Endpoint | None]:
+    def _grown(self, key: str, title: str) -> list[str]:
+        """Inputs of a node that combines any number of tensors: those with a wire first, in order."""
+        ports = growing_ports(self._catalogue[key])
+        wired = {wire.target.port for wire in self.shown.wires if wire.target.node == title} if ports else set[str]()
+        return [port for port in ports if port in wired] + [port for port in ports if port not in wired]
+
+    def _wanted(self, node: NodeSource, title: str, *, new: bool) -> dict[str, Endpoint | None]:
         """The output at each input of a node, in the present graph."""
         module, graph = (self._new, self.after) if new else (self._old, self.previous)
         graphs, classes = (self._graphs, self._classes.new) if new else (self._classes.previous, self._classes.old)
         names = classes[node.target].inputs if node.is_instance else ()
         wanted: dict[str, Endpoint | None] = {}
-        for key, tensor in node.inputs.items():
-            if (port := self._input_port(node, key, graphs, names)) is not None:
+        growing = [] if node.is_instance else self._grown(node.target, title)
+        for index, (key, tensor) in enumerate(node.inputs.items()):
+            port = growing[index] if growing else self._input_port(node, key, graphs, names)
+            if port is not None:
                 wanted[port] = self._end(tensor, module, graph, graphs)
         return wanted
 
     def _connect(self) -> None:
         for name, node in self._new.nodes.items():
             old, title = self._old_node(name), self.after.nodes[name]
-            wanted = self._wanted(node, new=True)
-            current = {} if old is None else self._wanted(old, new=False)
+            wanted = self._wanted(node, title, new=True)
+            current = {} if old is None else self._wanted(old, title, new=False)
             for port, end in wanted.items():
                 if end is not None and current.get(port) != end:
                     wire = Wire(end, Endpoint(title, port))

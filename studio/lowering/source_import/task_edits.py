@@ -98,8 +98,7 @@ class _TaskEdit:
     def _set(self, old: ast.Call, at: ast.expr, param: str | None, *, is_removed: bool = False) -> None:
         """Set or reset a parameter of the node of a line."""
         node = self._lines.get(old.lineno, "")
-        known = self.document.nodes.get(node)
-        node_type = None if known is None else known_type(self.document, self._catalogue, known)
+        node_type = known_type(self.document, self._catalogue, node) if node in self.document.nodes else None
         if param is None or node_type is None or node_type.param(param) is None:
             return self._reject(at)
         if is_removed:

@@ -184,6 +184,14 @@ def test_operators_and_functions_are_nodes() -> None:
     assert "relu = engine.cat([add, hidden], dim=1)" in program(result).source
 
 
+def test_a_sum_of_several_tensors_is_one_node() -> None:
+    result = edited(mlp(), (RELU, "x = self.relu(hidden)\n        relu = x + hidden + x + hidden"))
+    assert [node.type for node in result.nodes.values()].count("ops.add") == 1
+    assert "engine.add(engine.add(engine.add(relu, hidden), relu), hidden)" in program(result).source
+    fewer = edited(result, ("engine.add(engine.add(engine.add(relu, hidden), relu), hidden)", "relu + hidden"))
+    assert "engine.add(relu, hidden)" in program(fewer).source
+
+
 def test_numbers_comparisons_selections_and_methods_are_nodes() -> None:
     result = edited(
         mlp(),
