@@ -183,6 +183,7 @@ def test_nested_blocks_and_copies(view: CanvasView, store: ProjectStore, user: M
     key(view, (Key.Key_PageDown, CTRL))
     assert bar.buttons[-1].text() == "×3 · copy 1" and store.selection == frozenset()
     assert view.store.prefix == "outer.inner.1."
+    assert all(bar.rect().contains(button.geometry()) for button in bar.buttons)
     later = {str(each): item.label for each, item in view.canvas_scene.wires.items()}
     assert wires != later  # the first copy reads the image, the second the output of the first
     QTest.mouseClick(bar.buttons[-1], Qt.MouseButton.LeftButton)

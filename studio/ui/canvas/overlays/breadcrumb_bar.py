@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 
 from PySide6.QtCore import QRectF, QSize, Qt
-from PySide6.QtGui import QAction, QActionGroup, QKeyEvent, QPainter, QPaintEvent
+from PySide6.QtGui import QAction, QActionGroup, QFont, QKeyEvent, QPainter, QPaintEvent
 from PySide6.QtWidgets import QHBoxLayout, QMenu, QToolButton, QWidget
 
 from studio.document.block_locations import Location, block_at, copy_count
@@ -77,10 +77,14 @@ class BreadcrumbBar(QWidget):
                 widget.deleteLater()
         for depth, (name, block, copies, copy) in enumerate(self._shown):
             if depth:
-                self._row.addWidget(IconWidget("chevron-right", "text-dim", 12))
-            self._row.addWidget(self._place_button(name, block, location[:depth], is_last=depth == len(location)))
+                self._add(IconWidget("chevron-right", "text-dim", 12))
+            self._add(self._place_button(name, block, location[:depth], is_last=depth == len(location)))
             if copies > 1:
-                self._row.addWidget(self._copy_button(location[:depth], copies, copy))
+                self._add(self._copy_button(location[:depth], copies, copy))
+
+    def _add(self, part: QWidget) -> None:
+        self._row.addWidget(part)
+        part.show()  # now, so that it counts in the size of the bar
 
     def _place_button(self, name: str, block: str, location: Location, *, is_last: bool) -> QToolButton:
         button = QToolButton()
@@ -92,7 +96,7 @@ class BreadcrumbBar(QWidget):
         button.setFocusPolicy(Qt.FocusPolicy.TabFocus)
         if is_last:
             font = button.font()
-            font.setBold(True)
+            font.setWeight(QFont.Weight.DemiBold)
             button.setFont(font)
         button.clicked.connect(partial(self._go, location))
         return button

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import partial
 
-from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QGridLayout, QVBoxLayout, QWidget
 
 from studio.document import blocks
 from studio.document.block_edits import make_unique
@@ -34,18 +34,18 @@ class InstanceSection(QWidget):
         column.addWidget(label("Block", "section"))
         self.definition = DefinitionFields(store, blocks.name_of(node) or "")
         column.addWidget(self.definition)
-        row = QHBoxLayout()
-        row.setSpacing(4)
+        grid = QGridLayout()
+        grid.setSpacing(4)
+        grid.setColumnStretch(2, 1)
         self.enter = buttons.text_button("Edit block", lambda: store.enter(instance), icon="block")
         self.enter.setToolTip("Show the graph of the block (double-click, or Ctrl+Down)")
         self.unique = buttons.text_button("Make unique", self._make_unique)
         self.unique.setToolTip("Copy the block for this instance, so that edits of it change no other instance")
         self.unpack = buttons.text_button("Unpack", unpack)
         self.unpack.setToolTip("Replace the instance by the nodes of its block (Ctrl+Shift+G)")
-        for button in (self.enter, self.unique, self.unpack):
-            row.addWidget(button)
-        row.addStretch(1)
-        column.addLayout(row)
+        for index, button in enumerate((self.enter, self.unpack, self.unique)):
+            grid.addWidget(button, index // 2, index % 2)
+        column.addLayout(grid)
         store.document_changed.connect(self._refresh)
         self._refresh()
 

@@ -8,7 +8,7 @@ from functools import partial
 from typing import Any
 
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QGridLayout, QWidget
+from PySide6.QtWidgets import QGridLayout, QHBoxLayout, QWidget
 
 from engine.registry import REQUIRED, Parameter
 from studio.document.blocks import values_per_copy
@@ -106,7 +106,10 @@ class ParameterRow(QWidget):
         self._problem = label("", "error", wrap=True)
         grid.addWidget(self.title, 0, 0)
         grid.addWidget(self.field, 0, 1)
-        grid.addWidget(self._reset, 0, 2)
+        self._buttons = QHBoxLayout()
+        self._buttons.setSpacing(0)
+        self._buttons.addWidget(self._reset)
+        grid.addLayout(self._buttons, 0, 2)
         self.computed = label("", "dim")
         self.computed.hide()
         grid.addWidget(self._problem, 1, 1, 1, 2)
@@ -120,7 +123,8 @@ class ParameterRow(QWidget):
 
     def add_button(self, button: QWidget) -> None:
         """Add a button at the end of the row."""
-        self._grid.addWidget(button, 0, 3)
+        self._buttons.addWidget(button)
+        self._grid.setHorizontalSpacing(4)  # the row is as wide as without the button
 
     @property
     def is_missing(self) -> bool:

@@ -12,6 +12,7 @@ from studio.document.block_edits import demote, promote, promoted_as, rename_par
 from studio.document.blocks import REPEAT
 from studio.document.model import ParamRef
 from studio.ui.panels.inspector.name_field import NameField
+from studio.ui.panels.inspector.parameter_row import LABEL_WIDTH
 from studio.ui.project.scope_store import ScopeStore
 from studio.ui.theme import icons
 from studio.ui.widgets.labels import label
@@ -27,12 +28,13 @@ class Promotion(QWidget):
         self.pin = QToolButton()
         self.pin.setCheckable(True)
         self.pin.setProperty("kind", "small")
-        self.pin.setIconSize(QSize(14, 14))
+        self.pin.setIconSize(QSize(12, 12))
         self.pin.clicked.connect(self._switch)
         row = QHBoxLayout(self)
-        row.setContentsMargins(0, 0, 0, 0)
-        row.setSpacing(8)
+        row.setContentsMargins(0, 0, 0, 8)
+        row.setSpacing(4)
         self._title = label("", "dim", wrap=True)
+        self._title.setFixedWidth(LABEL_WIDTH)
         self.name = NameField("", f"Name of {param} at instances", self._name_problem)
         self.name.renamed.connect(self._rename)
         row.addWidget(self._title)
