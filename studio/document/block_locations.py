@@ -185,6 +185,29 @@ def changed_location(
     return next((location for location in _locations(new) if block_at(new, location) in changed), None)
 
 
+def first_path(document: Document, path: str) -> str:
+    """The path of a node in the first instance of its block, without indexes of copies: that of its program lines."""
+    found = nearest(document, path)
+    return path if found is None else first_prefix(document, found[0]) + found[1]
+
+
+def first_prefix(document: Document, location: Location) -> str:
+    """Beginning of the paths in the first instance of the block at a location, without indexes of copies."""
+    block = block_at(document, location)
+    first = next((each for each in _in_order(document, (), set()) if block_at(document, each) == block), location)
+    return "".join(f"{step.instance}." for step in first if location)
+
+
+def _in_order(document: Document, location: Location, seen: set[str]) -> Iterator[Location]:
+    """Locations of all definitions in use, depth first as in an Expansion; each definition once."""
+    for name, node in _nodes(document, block_at(document, location)).items():
+        used = blocks.name_of(node)
+        if used in document.blocks and used not in seen and not node.muted:
+            seen.add(used)
+            yield (*location, Step(name))
+            yield from _in_order(document, (*location, Step(name)), seen)
+
+
 def all_nodes(document: Document) -> Iterator[tuple[str, Node]]:
     """Paths and nodes of the canvas, then of all instances, outer ones first; of repeated ones, those of copy 0."""
     queue: list[tuple[Location, frozenset[str]]] = [((), frozenset())]
@@ -250,6 +273,8 @@ __all__ = [
     "all_nodes",
     "block_at",
     "canonical_paths",
+    "first_path",
+    "first_prefix",
     "changed_location",
     "copy_count",
     "graph_at",

@@ -55,43 +55,47 @@ class RegionMap:
     breaks: tuple[RegionBreak, ...] = ()
 
 
-def map_to_canvas(found: Explanation, nodes: Iterable[str], wires: Iterable[Wire]) -> RegionMap:
-    """Maps an explanation to the nodes and wires of a canvas. Parts without a node are left out."""
+def map_to_canvas(found: Explanation, nodes: Iterable[str], wires: Iterable[Wire], inside: str = "") -> RegionMap:
+    """Maps an explanation to the nodes and wires of a canvas. Parts without a node are left out.
+
+    Args:
+        inside: beginning of the paths of the nodes in the first instance of a block: "encoder."; empty for the project
+    """
     names = frozenset(nodes)
-    segment_of = _segment_of_node(found.segments, names)
+    segment_of = _segment_of_node(found.segments, names, inside)
     regions = tuple(
-        Region(one.number, members, len(_generated(one)), _kernel_nodes(one, members))
+        Region(one.number, members, len(_generated(one)), _kernel_nodes(one, members, inside))
         for one in found.segments
         if (members := frozenset(name for name, number in segment_of.items() if number == one.number))
     )
     crossing = _wires_between_regions(wires, segment_of)
     ends = [one.number for one in found.segments if one.ended_by is not None]
-    breaks = tuple(_region_break(found, index, names, segment_of, crossing, ends) for index in range(len(found.breaks)))
+    breaks = tuple(_region_break(found, index, names, inside, crossing, ends) for index in range(len(found.breaks)))
     return RegionMap(regions, breaks)
 
 
-def nodes_of(line: SourceLine | None) -> tuple[str, ...]:
+def nodes_of(line: SourceLine | None, inside: str = "") -> tuple[str, ...]:
     """The canvas nodes of a line: for one in a block, the instance. The update step belongs to all optimizers."""
     names = line.node.split(", ") if line is not None and line.node else []
-    return tuple(name.partition(".")[0] for name in names)
+    return tuple(name[len(inside) :].partition(".")[0] for name in names if name.startswith(inside))
 
 
-def nodes_of_kernel(kernel: KernelInfo) -> tuple[str, ...]:
+def nodes_of_kernel(kernel: KernelInfo, inside: str = "") -> tuple[str, ...]:
     """The canvas nodes of a kernel in the order of its ops."""
-    return tuple(dict.fromkeys(name for line in kernel.lines for name in nodes_of(line)))
+    return tuple(dict.fromkeys(name for line in kernel.lines for name in nodes_of(line, inside)))
 
 
 def nodes_of_segment(segment: SegmentInfo) -> tuple[str, ...]:
     return tuple(dict.fromkeys(name for one in segment.operations for name in nodes_of(one.line)))
 
 
-def _segment_of_node(segments: Iterable[SegmentInfo], names: frozenset[str]) -> dict[str, int]:
+def _segment_of_node(segments: Iterable[SegmentInfo], names: frozenset[str], inside: str) -> dict[str, int]:
     """Node → number of the segment in which its forward ops start, or its other ops if it has no forward ops."""
     forward: dict[str, int] = {}
     other: dict[str, int] = {}
     for segment in segments:
         for operation in segment.operations:
-            for name in nodes_of(operation.line):
+            for name in nodes_of(operation.line, inside):
                 (other if operation.backward else forward).setdefault(name, segment.number)
     return {name: number for name, number in {**other, **forward}.items() if name in names}
 
@@ -100,15 +104,15 @@ def _generated(segment: SegmentInfo) -> list[KernelInfo]:
     return [kernel for kernel in segment.kernels if kernel.kind == "kernel"]
 
 
-def _kernel_nodes(segment: SegmentInfo, members: frozenset[str]) -> tuple[KernelNodes, ...]:
+def _kernel_nodes(segment: SegmentInfo, members: frozenset[str], inside: str) -> tuple[KernelNodes, ...]:
     """Kernels with their nodes. Nodes prefer kernels whose results are not scalars."""
     assigned: set[str] = set()
     groups: list[KernelNodes] = []
     numbered = list(enumerate(_generated(segment), start=1))
-    backward = _nodes_with_gradients(segment)
-    last_forward = _last_forward_kernel(segment, backward)
+    backward = _nodes_with_gradients(segment, inside)
+    last_forward = _last_forward_kernel(segment, backward, inside)
     for number, kernel in sorted(numbered, key=lambda one: (_is_scalar(one[1]), one[0])):
-        nodes = frozenset(nodes_of_kernel(kernel)) & members - assigned
+        nodes = frozenset(nodes_of_kernel(kernel, inside)) & members - assigned
         if last_forward is not None and number > last_forward:
             nodes -= backward  # this kernel computes their gradients
         assigned |= nodes
@@ -117,17 +121,17 @@ def _kernel_nodes(segment: SegmentInfo, members: frozenset[str]) -> tuple[Kernel
     return tuple(sorted(groups, key=lambda group: group.number))
 
 
-def _nodes_with_gradients(segment: SegmentInfo) -> frozenset[str]:
+def _nodes_with_gradients(segment: SegmentInfo, inside: str) -> frozenset[str]:
     """Nodes with ops of the backward pass in a segment."""
-    return frozenset(name for one in segment.operations if one.backward for name in nodes_of(one.line))
+    return frozenset(name for one in segment.operations if one.backward for name in nodes_of(one.line, inside))
 
 
-def _last_forward_kernel(segment: SegmentInfo, backward: frozenset[str]) -> int | None:
+def _last_forward_kernel(segment: SegmentInfo, backward: frozenset[str], inside: str) -> int | None:
     """The number of the kernel in which the forward pass ends; None if there is none."""
-    forward = [name for one in segment.operations if not one.backward for name in nodes_of(one.line)]
+    forward = [name for one in segment.operations if not one.backward for name in nodes_of(one.line, inside)]
     last = next((name for name in reversed(forward) if name in backward), None)
     kernels = enumerate(_generated(segment), start=1)
-    return next((number for number, kernel in kernels if last in nodes_of_kernel(kernel)), None)
+    return next((number for number, kernel in kernels if last in nodes_of_kernel(kernel, inside)), None)
 
 
 def _is_scalar(kernel: KernelInfo) -> bool:
@@ -167,12 +171,12 @@ def _region_break(
     found: Explanation,
     index: int,
     names: frozenset[str],
-    segment_of: Mapping[str, int],
+    inside: str,
     crossing: Mapping[Wire, tuple[int, int]],
     ends: list[int],
 ) -> RegionBreak:
     graph_break = found.breaks[index]
-    node = next((name for name in nodes_of(graph_break.line) if name in names), None)
+    node = next((name for name in nodes_of(graph_break.line, inside) if name in names), None)
     segments = [number for number in ends if _ended_by(found.segments[number - 1], graph_break, found.breaks)]
     separated = frozenset(wire for wire, (a, b) in crossing.items() if any(a <= number < b for number in segments))
     return RegionBreak(

@@ -38,7 +38,7 @@ def test_an_instance_has_ports_and_sums(window: MainWindow, blocked: Project) ->
     assert not blocked.store.report.problems
     content = window.project_views[blocked].canvas.canvas_scene.nodes["dense"].content
     assert [port.name for port in (*content.inputs, *content.outputs)] == ["input", "output"]
-    assert content.summary == "3 × 3 nodes"
+    assert content.summary == "3 × 3 nodes · 148,224 parameters"
     assert blocked.store.report.nodes["dense"].parameters == 64 * 256 + 256 + 2 * (256 * 256 + 256)
 
 
@@ -109,3 +109,26 @@ def test_the_palette_lists_the_blocks_of_the_project(window: MainWindow, blocked
     assert "dense" in [leaf.data() for leaf in palette.model.leaves()]
     blocked.store.undo()
     assert "dense" not in [leaf.data() for leaf in palette.model.leaves()]
+
+
+def test_code_of_a_block_is_marked_for_each_copy(qtbot: QtBot, window: MainWindow, blocked: Project) -> None:
+    code = window.project_views[blocked].code
+    window.docks["code"].reveal()
+    qtbot.waitUntil(lambda: code.program is not None and "dense" in code.program.source)
+    blocked.store.select(["dense.2.hidden"])
+    assert code.program is not None
+    lines = [line for line, node in code.program.lines.items() if node == "dense.hidden"]
+    assert lines and code.editor.marked == frozenset(lines)
+
+
+def test_compiled_regions_are_shown_inside_a_block(qtbot: QtBot, window: MainWindow, blocked: Project) -> None:
+    view = window.project_views[blocked]
+    WindowUser(window, qtbot).key(Qt.Key.Key_R, CTRL | Qt.KeyboardModifier.ShiftModifier)
+    blocked.explainer.explain()
+    qtbot.waitUntil(lambda: blocked.explainer.explanation is not None, timeout=60_000)
+    outside = {name for region in blocked.explainer.map_of(blocked.scope).regions for name in region.nodes}
+    assert "dense" in outside
+    blocked.scope.reveal("dense.2.hidden")
+    inside = {name for region in blocked.explainer.map_of(blocked.scope).regions for name in region.nodes}
+    assert {"hidden", "relu"} <= inside and not {"dense", "flatten"} & inside
+    assert view.overlay.regions.isVisible()

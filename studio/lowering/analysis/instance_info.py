@@ -29,7 +29,12 @@ def instance_infos(flow: Dataflow) -> dict[str, NodeInfo]:
             path = scope.prefix + name
             arguments, inferred = _arguments(flow, copies)
             infos[path] = NodeInfo(
-                arguments, inferred, _outputs(flow, scope, name), parameters[path], macs[path], _summary(copies)
+                arguments,
+                inferred,
+                _outputs(flow, scope, name),
+                parameters[path],
+                macs[path],
+                _summary(copies, parameters[path]),
             )
     return infos
 
@@ -78,11 +83,13 @@ def _outputs(flow: Dataflow, scope: Scope, name: str) -> dict[str, Spec]:
     return outputs
 
 
-def _summary(copies: list[Scope]) -> str:
-    """The one line in the node."""
+def _summary(copies: list[Scope], parameters: int) -> str:
+    """The one line in the node: "3 × 5 nodes · 6,960 parameters"."""
     nodes = sum(1 for name in copies[0].nodes if not copies[0].is_boundary(name))
     text = f"{nodes} nodes" if nodes != 1 else "1 node"
-    return f"{len(copies)} × {text}" if len(copies) > 1 else text
+    if len(copies) > 1:
+        text = f"{len(copies)} × {text}"
+    return f"{text} · {parameters:,} parameters" if parameters else text
 
 
 __all__ = ["instance_infos", "wire_labels"]

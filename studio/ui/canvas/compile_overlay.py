@@ -94,8 +94,8 @@ class CompileOverlay(QObject):
         if not self._is_on:
             return
         explainer = self._explainer
-        self.regions.show_map(explainer.map, faded=explainer.is_stale)
-        self.break_layer.show_map(explainer.map)
+        self.regions.show_map(explainer.map_of(self._view.store), faded=explainer.is_stale)
+        self.break_layer.show_map(explainer.map_of(self._view.store))
         message, action = "", ""
         if explainer.state == "working":
             message = _WORKING
@@ -112,8 +112,8 @@ class CompileOverlay(QObject):
     def _follow(self) -> None:
         if self._is_on:
             if self._explainer.explanation is not None:
-                self.regions.show_map(self._explainer.map, faded=self._explainer.is_stale)
-                self.break_layer.show_map(self._explainer.map)
+                self.regions.show_map(self._explainer.map_of(self._view.store), faded=self._explainer.is_stale)
+                self.break_layer.show_map(self._explainer.map_of(self._view.store))
             self.regions.refresh()
             self.break_layer.refresh()
 
@@ -125,7 +125,7 @@ class CompileOverlay(QObject):
     def _update_legend(self) -> None:
         """Keep the legend in the lower left corner, and the minimap away from it."""
         viewport = self._view.viewport().size()
-        self.legend.show_map(self._explainer.map, *self._legend_text, viewport.width())
+        self.legend.show_map(self._explainer.map_of(self._view.store), *self._legend_text, viewport.width())
         size = self.legend.sizeHint()
         self.legend.resize(size)
         self.legend.move(_EDGE, viewport.height() - size.height() - _EDGE)

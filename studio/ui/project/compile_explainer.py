@@ -14,11 +14,13 @@ from PySide6.QtCore import QObject, Signal
 
 from engine import fit
 from engine.compiler import Explanation
+from studio.document.block_locations import first_prefix
 from studio.document.model import Document
 from studio.lowering.program import LoweringError
 from studio.training.regions import RegionMap, map_to_canvas
 from studio.training.staged_explanation import ExplanationUpdate, Stage, explain_in_stages, is_same_step
 from studio.ui.project.project_store import ProjectStore
+from studio.ui.project.scope_store import ScopeStore
 from studio.ui.project.training_runner import TrainingRunner
 
 State = Literal["empty", "working", "ready", "failed"]
@@ -53,6 +55,7 @@ class CompileExplainer(QObject):
         self.explanation: Explanation | None = None
         self.document: Document | None = None
         """The document that was explained."""
+        self._inner_map: tuple[tuple[Document, Explanation], RegionMap] | None = None
         self.problem = ""
         """Why there is no explanation."""
         self.is_live = False
@@ -77,6 +80,16 @@ class CompileExplainer(QObject):
                 map_to_canvas(self.explanation, document.nodes, document.wires) if self.explanation else RegionMap()
             )
         return self._map
+
+    def map_of(self, scope: ScopeStore) -> RegionMap:
+        """Compiled regions mapped to the nodes that the canvas shows. In a block, lines are those of all instances."""
+        if not scope.location or self.explanation is None:
+            return self.map
+        graph, key = scope.document, (scope.document, self.explanation)
+        if self._inner_map is None or any(old is not new for old, new in zip(self._inner_map[0], key, strict=True)):
+            inside = first_prefix(self._store.document, scope.location)
+            self._inner_map = key, map_to_canvas(self.explanation, graph.nodes, graph.wires, inside)
+        return self._inner_map[1]
 
     @property
     def step_seconds(self) -> float:

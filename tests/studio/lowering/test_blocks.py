@@ -74,7 +74,7 @@ def test_figures_are_shown_inside_and_summed_on_the_instance() -> None:
     assert document.nodes["dense.hidden"] == flat.nodes["hidden"]
     assert document.nodes["dense"].parameters == flat.nodes["hidden"].parameters
     assert (document.parameters, document.macs) == (flat.parameters, flat.macs)
-    assert document.nodes["dense"].summary == "2 nodes"
+    assert document.nodes["dense"].summary == "2 nodes · 2,080 parameters"
     assert document.wires[wire("dense.output -> logits.input")] == "N×32 float32"
 
 
@@ -91,7 +91,7 @@ def test_copies_follow_each_other_with_values_of_their_own() -> None:
         document
     )
     report = checked(document)
-    assert report.nodes["dense"].summary == "3 × 2 nodes"
+    assert report.nodes["dense"].summary == "3 × 2 nodes · 2,880 parameters"
     task = lower(report).build()
     task.setup()
     names = [name for name, _ in task.model.named_parameters()]

@@ -7,6 +7,8 @@ import html
 from studio.document.model import Endpoint
 from studio.lowering.analysis.block_types import known_type
 from studio.lowering.report import Report
+from studio.nodes.types import Role
+from studio.ui import number_format
 from studio.ui.canvas.canvas_scene import CanvasScene
 from studio.ui.canvas.frames.frame_actions import described
 from studio.ui.canvas.hit_testing import Hit
@@ -51,10 +53,17 @@ def _node(store: ScopeStore, scene: CanvasScene, name: str) -> str:
         "Muted: passes its input through." if content.muted else "",
         "Frozen: its parameters are not trained." if content.frozen else "",
         "Recomputed: its activations are recomputed in the backward pass to save memory." if content.recomputed else "",
+        _block_hint(store, name) if kind and kind.role is Role.BLOCK else "",
         f"Uses the weights of <b>{html.escape(content.shares)}</b>." if content.shares else "",
         _error(content.error),
         _warning(content.warning),
     )
+
+
+def _block_hint(store: ScopeStore, name: str) -> str:
+    info = store.report.nodes.get(name)
+    figures = f"{number_format.macs(info.macs)} per sample" if info is not None and info.macs else ""
+    return _joined(figures, "Double-click to edit the block.")
 
 
 def _port(report: Report, scene: CanvasScene, hit: Hit) -> str:

@@ -6,6 +6,7 @@ from PySide6.QtCore import QSize
 from PySide6.QtGui import QFontMetrics, QLinearGradient, QPainter, QPaintEvent
 from PySide6.QtWidgets import QHBoxLayout, QStackedLayout, QVBoxLayout, QWidget
 
+from studio.document.block_locations import first_path
 from studio.training.autograd_snapshot import AutogradSnapshot
 from studio.ui import number_format
 from studio.ui.layered_layout import Layout
@@ -115,7 +116,8 @@ class AutogradPanel(QWidget):
         self._mark()
 
     def _mark(self, *_: object) -> None:
-        self.view.mark(self._store.selection, reveal=not self.view.underMouse())
+        selected = {first_path(self._store.document, path) for path in self._store.selection}
+        self.view.mark(selected, reveal=not self.view.underMouse())
 
     def _choose(self, owner: str) -> None:
         self._store.select([owner] if owner else [])

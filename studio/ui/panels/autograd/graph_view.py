@@ -8,6 +8,7 @@ from PySide6.QtCore import QPointF, QRectF, Qt, Signal
 from PySide6.QtGui import QKeyEvent, QMouseEvent, QPainter, QResizeEvent, QWheelEvent
 from PySide6.QtWidgets import QGraphicsScene, QGraphicsView, QWidget
 
+from studio.document.blocks import path_and_outer
 from studio.training.autograd_snapshot import AutogradSnapshot
 from studio.ui.canvas.camera import Camera
 from studio.ui.layered_layout import Layout
@@ -64,7 +65,7 @@ class GraphView(QGraphicsView):
         wanted = frozenset(owners)
         area = QRectF()
         for item in self.items_by_id.values():
-            item.set_marked(item.owner in wanted)
+            item.set_marked(not wanted.isdisjoint(path_and_outer(item.owner or "")))
             if item.is_marked:
                 area = area.united(item.sceneBoundingRect())
         if reveal and not area.isEmpty():

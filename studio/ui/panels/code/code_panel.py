@@ -6,6 +6,7 @@ from PySide6.QtCore import QTimer
 from PySide6.QtGui import QShowEvent
 from PySide6.QtWidgets import QApplication, QStackedLayout, QVBoxLayout, QWidget
 
+from studio.document.block_locations import first_path
 from studio.lowering.program import LoweringError, Program, lower
 from studio.ui.panels.code.code_editor import CodeEditor
 from studio.ui.panels.code.python_highlighter import PythonHighlighter
@@ -110,7 +111,7 @@ class CodePanel(QWidget):
     def _mark(self, *_: object) -> None:
         if self._program is None:
             return
-        selected = self._store.selection
+        selected = {first_path(self._store.document, path) for path in self._store.selection}
         self.editor.mark(line for line, node in self._program.lines.items() if node in selected)
 
     def _select(self, line: int) -> None:

@@ -179,7 +179,7 @@ class CompilePanel(QWidget):
         """Select the kernels of the nodes that are selected on the canvas."""
         if self._shown is None:
             return
-        key = self.outline.mark_nodes(names)
+        key = self.outline.mark_nodes(path.partition(".")[0] for path in names)
         if key is not None:
             self._show_detail(key)
         self.chosen.emit((), _choice(key) if key else None, None)
