@@ -41,7 +41,7 @@ def rank_node_types(types: Iterable[NodeType], text: str) -> list[NodeType]:
 
 
 def search_node_types(
-    types: Iterable[NodeType], text: str, bonus: Callable[[NodeType], float] | None = None
+    types: Iterable[NodeType], text: str, bonus: Callable[[NodeType], float] | None = None, limit: int | None = None
 ) -> list[SearchMatch]:
     """The types whose names match the first words of `text`, best first. Further words set parameters.
 
@@ -49,6 +49,7 @@ def search_node_types(
 
     Args:
         bonus: added to the score of a type, which is at most 100
+        limit: the number of matches to return; None for all
     """
     words = text.lower().split()
     kinds = list(types)
@@ -62,7 +63,7 @@ def search_node_types(
             break
     found = [match for match in found if match.score > best - FAR_WORSE or not (match.params or match.not_understood)]
     scores = [match.score + (bonus(match.kind) if bonus else 0.0) for match in found]
-    return [found[index] for index in sorted(range(len(found)), key=lambda index: -scores[index])]
+    return [found[index] for index in sorted(range(len(found)), key=lambda index: -scores[index])[:limit]]
 
 
 def _match_type(

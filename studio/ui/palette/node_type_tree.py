@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import html
 from collections.abc import Iterable, Mapping, Sequence
 from types import MappingProxyType
@@ -11,7 +12,7 @@ from PySide6.QtCore import QMimeData, QModelIndex, QObject, Qt
 from PySide6.QtGui import QStandardItem, QStandardItemModel
 
 from studio.nodes.palette_search import SearchMatch
-from studio.nodes.types import NodeType
+from studio.nodes.types import NodeType, Port
 from studio.ui import number_format
 from studio.ui.palette.node_groups import NodeTypeGroup
 
@@ -74,9 +75,14 @@ class NodeTypeTree(QStandardItemModel):
 
 def tooltip(kind: NodeType) -> str:
     """Tooltip of a node type as rich text: title, key, summary, ports."""
-    ports = ", ".join(f"{port.name} ({port.type})" for port in kind.inputs) or "nothing"
-    results = ", ".join(f"{port.name} ({port.type})" for port in kind.outputs) or "nothing"
-    escaped = [html.escape(text) for text in (kind.title, kind.summary, kind.key, ports, results)]
+    return _tooltip(kind.title, kind.summary, kind.key, kind.inputs, kind.outputs)
+
+
+@functools.lru_cache(maxsize=2048)  # rows are made at every key stroke
+def _tooltip(title: str, summary: str, key: str, inputs: tuple[Port, ...], outputs: tuple[Port, ...]) -> str:
+    ports = ", ".join(f"{port.name} ({port.type})" for port in inputs) or "nothing"
+    results = ", ".join(f"{port.name} ({port.type})" for port in outputs) or "nothing"
+    escaped = [html.escape(text) for text in (title, summary, key, ports, results)]
     return (
         f"<b>{escaped[0]}</b> <span style='opacity:0.7'>{escaped[2]}</span><br>{escaped[1]}<br>Inputs: "
         f"{escaped[3]}<br>Outputs: {escaped[4]}"

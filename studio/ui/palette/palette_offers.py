@@ -10,11 +10,13 @@ from studio.document.model import Endpoint
 from studio.lowering.analysis.block_types import known_type
 from studio.lowering.analysis.library_types import library_type
 from studio.lowering.analysis.successors import Side, Successors, fits_dimensions
+from studio.nodes.palette_search import SearchMatch, search_node_types
 from studio.nodes.types import NodeType, PortType
 from studio.ui.palette.node_usage import NodeUsage
 from studio.ui.project.block_libraries import BlockLibraries
 from studio.ui.project.scope_store import ScopeStore
 
+MAX_MATCHES = 50
 SUGGESTED = 6
 """Number of suggested types."""
 _FOLLOWS, _USED, _MISFIT = 12.0, 8.0, -12.0
@@ -34,6 +36,10 @@ class Offer:
     """Shown first while nothing is typed."""
     bonus: Mapping[str, float] = field(default_factory=dict[str, float])
     """By type: what is added to the score of a match."""
+
+    def search(self, text: str) -> list[SearchMatch]:
+        """The best matches of a text."""
+        return search_node_types(self.types, text, lambda kind: self.bonus.get(kind.key, 0.0), MAX_MATCHES)
 
 
 class PaletteOffers:

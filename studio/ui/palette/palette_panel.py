@@ -9,7 +9,6 @@ from PySide6.QtCore import QEvent, QModelIndex, QObject, QSignalBlocker, Qt, Sig
 from PySide6.QtGui import QKeyEvent
 from PySide6.QtWidgets import QAbstractItemView, QStackedLayout, QTreeView, QVBoxLayout, QWidget
 
-from studio.nodes.palette_search import search_node_types
 from studio.nodes.types import NodeType
 from studio.ui.palette.node_groups import by_rank, in_order
 from studio.ui.palette.node_type_tree import NodeTypeTree
@@ -91,7 +90,7 @@ class PalettePanel(QWidget):
         offer = self._offers.anywhere()
         self._types = offer.types
         if text.strip():
-            matches = search_node_types(offer.types, text, lambda kind: offer.bonus.get(kind.key, 0.0))
+            matches = offer.search(text)
             self.model.show(by_rank(match.kind for match in matches), {match.kind.key: match for match in matches})
         else:
             self.model.show(in_order(offer.types))

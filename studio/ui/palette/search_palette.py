@@ -9,7 +9,6 @@ from PySide6.QtCore import QEvent, QModelIndex, QObject, QPoint, QRect, QRectF, 
 from PySide6.QtGui import QKeyEvent, QPainter, QPaintEvent
 from PySide6.QtWidgets import QAbstractItemView, QFrame, QLabel, QTreeView, QVBoxLayout, QWidget
 
-from studio.nodes.palette_search import search_node_types
 from studio.nodes.types import NodeType
 from studio.ui.palette.node_groups import by_rank, in_order, suggested
 from studio.ui.palette.node_type_tree import NodeTypeTree
@@ -117,7 +116,7 @@ class SearchPalette(QWidget):
     def _search(self, text: str) -> None:
         offer = self._offer
         if text.strip():
-            matches = search_node_types(offer.types, text, lambda kind: offer.bonus.get(kind.key, 0.0))
+            matches = offer.search(text)
             groups = by_rank(match.kind for match in matches)
             self.model.show(groups, {match.kind.key: match for match in matches})
         else:
