@@ -15,7 +15,7 @@ _IS_NUMBERS = re.compile(_NUMBERS)
 _ASSIGNED = re.compile(r"(\w+)[=:](.+)")
 _ATTACHED = re.compile(rf"([a-z_]+?)({_NUMBERS})")
 _NUMERIC = frozenset({"int", "float", "ints", "floats"})
-_NOT_POSITIONAL = frozenset({"eps", "seed", "ignore_index"})
+_NOT_POSITIONAL = frozenset({"eps", "seed", "ignore_index", "repeat"})
 """Numbers that are seldom set, and never meant by a number without a name."""
 _BOOLS = {"1": True, "true": True, "yes": True, "on": True, "0": False, "false": False, "no": False, "off": False}
 

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from studio.document.block_locations import all_nodes
 from studio.document.model import Document, Node
-from studio.lowering.analysis.block_types import known_type
+from studio.lowering.analysis.block_types import BlockTypes
 from studio.lowering.problems.problem import Problem
 from studio.nodes.catalogue import Catalogue
 
@@ -33,13 +33,14 @@ def find_nodes(document: Document, catalogue: Catalogue, problems: Iterable[Prob
     for problem in problems:
         if problem.node is not None:
             messages[problem.node].append(problem.message)
+    types = BlockTypes(document.blocks, catalogue)
     named: list[FoundNode] = []
     others: list[FoundNode] = []
     for path, node in all_nodes(document):
         if _has_all(path, words):
             named.append(FoundNode(path, ""))
             continue
-        kind = known_type(document, catalogue, node)
+        kind = types.type_of(node)
         texts = [path, *_texts(node, kind.title if kind else ""), *messages.get(path, ())]
         if _has_all(" ".join(texts), words):
             others.append(FoundNode(path, next(text for text in texts[1:] if _has_any(text, words))))

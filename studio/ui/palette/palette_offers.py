@@ -80,7 +80,7 @@ class PaletteOffers:
     def after(self, name: str) -> Offer:
         """All types, those suggested that usually follow a node."""
         document = self._store.document
-        kind = known_type(document, self._store.catalogue, document.nodes[name]) if name in document.nodes else None
+        kind = known_type(document, self._store.catalogue, name) if name in document.nodes else None
         if kind is None or not kind.outputs:
             return self.anywhere()
         port = kind.outputs[0]
@@ -97,8 +97,7 @@ class PaletteOffers:
         """
         needed = "inputs" if side == "output" else "outputs"
         types = [each for each in self.types() if any(port.type is kind for port in getattr(each, needed))]
-        node = self._store.document.nodes[fixed.node]
-        node_type = known_type(self._store.document, self._store.catalogue, node)
+        node_type = known_type(self._store.document, self._store.catalogue, fixed.node)
         hint = f"Nodes that {'accept' if side == 'output' else 'provide'} {fixed}"
         if node_type is None:
             return Offer(types, hint, bonus=self._bonus({}, None))
@@ -128,7 +127,7 @@ class PaletteOffers:
             info = report.nodes.get(end.node)
             if info is not None and end.port in info.outputs:
                 return info.outputs[end.port]
-            kind = known_type(document, self._store.catalogue, document.nodes[end.node])
+            kind = known_type(document, self._store.catalogue, end.node)
             if kind is None or not kind.inputs or not (_KEEPING_DIMENSIONS & {kind.group, kind.category}):
                 return None
             target = Endpoint(end.node, kind.inputs[0].name)

@@ -10,10 +10,12 @@ from PySide6.QtGui import QKeyEvent
 from PySide6.QtWidgets import QAbstractItemView, QStackedLayout, QTreeView, QVBoxLayout, QWidget
 
 from studio.nodes.types import NodeType
+from studio.ui.palette.block_menu import BlockMenu
 from studio.ui.palette.node_groups import by_rank, in_order
 from studio.ui.palette.node_type_tree import NodeTypeTree
 from studio.ui.palette.palette_delegate import PaletteDelegate
 from studio.ui.palette.palette_offers import PaletteOffers
+from studio.ui.project.block_library_actions import BlockLibraryActions
 from studio.ui.project.scope_store import ScopeStore
 from studio.ui.theme.theme import ThemeManager
 from studio.ui.widgets.empty_state import EmptyState
@@ -69,6 +71,11 @@ class PalettePanel(QWidget):
         if self._offers.libraries is not None:
             self._offers.libraries.changed.connect(self._refresh)
         self._search("")
+
+    def manage_blocks(self, actions: BlockLibraryActions) -> None:
+        """Add a context menu and keys that manage blocks."""
+        self.block_menu = BlockMenu(self.tree, self.model, actions)
+        actions.failed.connect(lambda _: self._search(self.field.text()))  # a refused name is shown as before
 
     def focus_search(self) -> None:
         self.field.setFocus(Qt.FocusReason.ShortcutFocusReason)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
@@ -20,6 +21,7 @@ from studio.ui.palette.node_usage import NodeUsage
 from studio.ui.palette.palette_offers import PaletteOffers
 from studio.ui.panels.runs.run_actions import RunActions
 from studio.ui.panels.runs.run_commands import runs_commands
+from studio.ui.project.block_library_actions import BlockLibraryActions
 from studio.ui.project.open_projects import OpenProjects
 from studio.ui.project.project import Project
 from studio.ui.settings import Settings
@@ -31,6 +33,7 @@ from studio.ui.window.command_palette import CommandPalette
 from studio.ui.window.command_window import CommandWindow
 from studio.ui.window.dock_area import DockArea
 from studio.ui.window.file_actions import FileActions
+from studio.ui.window.library_commands import library_commands
 from studio.ui.window.notification_bar import NotificationBar
 from studio.ui.window.project_view import ProjectView
 from studio.ui.window.settings_dialog import SettingsDialog
@@ -50,6 +53,7 @@ class MainWindow(CommandWindow):
         self.open_projects, self.settings, self.themes = open_projects, settings, themes
         self.project_views: dict[Project, ProjectView] = {}
         self._node_usage = NodeUsage(settings)
+        self._library_problems: list[str] = []
         self.files = FileActions(open_projects, self)
         self.docks = DockArea(self)
         self.setWindowTitle("Gradwire")
@@ -59,6 +63,7 @@ class MainWindow(CommandWindow):
         self.tabs = QTabWidget()
         self.commands.add(*window_commands(self), *canvas_commands(lambda: self.canvas, self.tabs))
         self.commands.add(*runs_commands(lambda: self.run_actions, self.docks["runs"]))
+        self.commands.add(*library_commands(lambda: self.block_library, self))
         self.command_palette = CommandPalette(self)
         self.welcome = WelcomePage(templates(), open_projects.catalogue)
         self.topbar = TopBar(self.commands)
@@ -84,6 +89,11 @@ class MainWindow(CommandWindow):
     @property
     def canvas(self) -> CanvasView | None:
         return self.project_views[self.project].canvas if self.project else None
+
+    @property
+    def block_library(self) -> BlockLibraryActions | None:
+        """Actions between the current project and the libraries of blocks."""
+        return self.project_views[self.project].block_library if self.project else None
 
     @property
     def run_actions(self) -> RunActions | None:
@@ -170,6 +180,17 @@ class MainWindow(CommandWindow):
         """Show a notification above the canvas."""
         self._notifications.addWidget(notification)
 
+    def _show_library_change(self, text: str, undo: Callable[[], None] | None) -> None:
+        self.show_notification(NotificationBar(text, [("Undo", undo)] if undo else [], icon="ok"))
+
+    def _show_library_problems(self) -> None:
+        """Name unreadable files of the user's library, each once."""
+        problems = [str(each) for each in self.open_projects.libraries.problems]
+        for text in problems:
+            if text not in self._library_problems:
+                self.show_notification(NotificationBar(f"A block of your library was skipped: {text}", []))
+        self._library_problems = problems
+
     # -- Qt events
 
     def closeEvent(self, event: QCloseEvent) -> None:
@@ -243,6 +264,8 @@ class MainWindow(CommandWindow):
         self.open_projects.recent_changed.connect(self._show_recent)
         self.files.notification_ready.connect(self.show_notification)
         self.files.status_message.connect(self.status.show_status)
+        self.open_projects.libraries.changed.connect(self._show_library_problems)
+        self.open_projects.libraries.changed.connect(self.commands.refresh)
         self.tabs.currentChanged.connect(self._choose_tab)
         self.tabs.tabCloseRequested.connect(self._close_tab)
         self.status.problems_requested.connect(self.show_problems)
@@ -266,7 +289,9 @@ class MainWindow(CommandWindow):
 
     def _add(self, project: Project) -> None:
         offers = PaletteOffers(project.scope, self._node_usage, self.open_projects.libraries)
-        project_view = ProjectView(project, self.settings, self.themes, offers)
+        project_view = ProjectView(project, self.settings, self.themes, offers, self.open_projects.libraries)
+        project_view.block_library.notified.connect(self._show_library_change)
+        project_view.block_library.failed.connect(lambda text: self.show_notification(NotificationBar(text, [])))
         self.open_projects.libraries.refresh()
         self.project_views[project] = project_view
         for name, panel in project_view.panels.items():

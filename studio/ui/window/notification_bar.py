@@ -15,14 +15,19 @@ class NotificationBar(QFrame):
     """Closes when any button is clicked."""
 
     def __init__(
-        self, text: str, choices: list[tuple[str, Callable[[], object]]], parent: QWidget | None = None
+        self,
+        text: str,
+        choices: list[tuple[str, Callable[[], object]]],
+        parent: QWidget | None = None,
+        *,
+        icon: str = "warning",
     ) -> None:
         super().__init__(parent)
         self.setProperty("role", "notice")
         row = QHBoxLayout(self)
         row.setContentsMargins(12, 6, 8, 6)
         row.setSpacing(8)
-        row.addWidget(IconWidget("warning", "warning"))
+        row.addWidget(IconWidget(icon, icon))
         self.text = label(text, wrap=True)
         row.addWidget(self.text, 1)
         self.choices = [buttons.text_button(title, self._then(run)) for title, run in choices]

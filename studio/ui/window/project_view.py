@@ -21,6 +21,7 @@ from studio.ui.panels.autograd.autograd_panel import AutogradPanel
 from studio.ui.panels.code.code_panel import CodePanel
 from studio.ui.panels.compile.compile_panel import CompilePanel
 from studio.ui.panels.data.data_panel import DataPanel
+from studio.ui.panels.inspector.block_library_row import block_library_row
 from studio.ui.panels.inspector.fit_from_data import fit_from_data_row
 from studio.ui.panels.inspector.inspector_panel import InspectorPanel
 from studio.ui.panels.inspector.instance_section import instance_section
@@ -28,6 +29,8 @@ from studio.ui.panels.inspector.port_order import port_section
 from studio.ui.panels.log_panel import LogPanel
 from studio.ui.panels.problems_panel import ProblemsPanel
 from studio.ui.panels.runs.runs_panel import RunsPanel
+from studio.ui.project.block_libraries import BlockLibraries
+from studio.ui.project.block_library_actions import BlockLibraryActions
 from studio.ui.project.data_previewer import DataPreviewer
 from studio.ui.project.project import Project
 from studio.ui.project.transform_fitter import TransformFitter
@@ -50,7 +53,14 @@ class ProjectView(QObject):
     graph_break_requested = Signal()
     """A graph-break marker was clicked on the canvas: show the Compile panel."""
 
-    def __init__(self, project: Project, settings: Settings, themes: ThemeManager, offers: PaletteOffers) -> None:
+    def __init__(
+        self,
+        project: Project,
+        settings: Settings,
+        themes: ThemeManager,
+        offers: PaletteOffers,
+        libraries: BlockLibraries,
+    ) -> None:
         super().__init__(project)
         self.project = project
         store, runner = project.store, project.runner
@@ -58,11 +68,14 @@ class ProjectView(QObject):
         self.fitter = TransformFitter(store, self)
         palette = PalettePanel(project.scope, themes, offers)
         palette.requested.connect(self.canvas.add_at_center)
+        self.block_library = BlockLibraryActions(project.scope, libraries, self)
+        palette.manage_blocks(self.block_library)
         self.inspector = InspectorPanel(
             project.scope,
             [
                 partial(fit_from_data_row, self.fitter),
                 partial(instance_section, project.scope, self.canvas.block_actions.unpack),
+                partial(block_library_row, self.block_library, project.scope),
                 partial(port_section, project.scope),
             ],
         )

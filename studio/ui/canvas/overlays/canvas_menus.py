@@ -13,7 +13,7 @@ from studio.ui.canvas.hit_testing import Hit
 NODE = (
     ("canvas.enter",),
     ("canvas.rename", "canvas.mute", "canvas.freeze", "canvas.recompute", "canvas.collapse"),
-    ("canvas.group", "canvas.unpack", "canvas.make-unique"),
+    ("canvas.group", "canvas.unpack", "canvas.make-unique", "library.save", "library.update"),
     ("canvas.cut", "canvas.copy", "canvas.duplicate"),
     ("canvas.select-linked", "canvas.select-sharing", "canvas.layout", "canvas.frame"),
     ("canvas.delete", "canvas.delete-bridge"),
@@ -42,7 +42,9 @@ EMPTY_AREA = (
     ("canvas.fit-all", "canvas.zoom-100", "canvas.minimap"),
 )
 
-OF_BLOCKS = frozenset({"canvas.enter", "canvas.unpack", "canvas.make-unique", "canvas.leave"})
+OF_BLOCKS = frozenset(
+    {"canvas.enter", "canvas.unpack", "canvas.make-unique", "canvas.leave", "library.save", "library.update"}
+)
 """Commands that a menu shows only where they are enabled."""
 
 
