@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from engine.data import transforms as transforms
 from engine.data.batches import Batches as Batches
+from engine.data.batches import JointBatches as JointBatches
 from engine.data.batches import Loaders as Loaders
 from engine.data.chaotic_series import MackeyGlass as MackeyGlass
 from engine.data.collate import default_collate as default_collate
@@ -24,6 +25,7 @@ from engine.data.images.idx_folder import IDX as IDX
 from engine.data.images.image_folder import ImageFolder as ImageFolder
 from engine.data.images.image_list import ImageList as ImageList
 from engine.data.images.web_dataset import WebDataset as WebDataset
+from engine.data.joint_loader import JointLoader as JointLoader
 from engine.data.loader import DataLoader as DataLoader
 from engine.data.numpy_files import NPY as NPY
 from engine.data.random_split import random_split as random_split
@@ -66,6 +68,8 @@ __all__ = [
     "ArraySplits",
     "BatchSampler",
     "Batches",
+    "JointBatches",
+    "JointLoader",
     "Blobs",
     "ChainDataset",
     "Circles",

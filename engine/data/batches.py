@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, TypeAlias, cast
 
+from engine.data.joint_loader import EpochLength, JointLoader
 from engine.data.loader import THREADS, DataLoader
 from engine.data.sample_stream import SampleStream, StreamBatchSampler
 from engine.data.samples import Samples
 from engine.data.splits import Splits
 from engine.registry import DATASETS, Range, Size
+
+AnyLoader: TypeAlias = DataLoader | JointLoader
 
 
 class Loaders:
@@ -21,7 +25,12 @@ class Loaders:
         files: files that the samples are read from
     """
 
-    def __init__(self, train: DataLoader, validation: DataLoader | None = None, files: tuple[Path, ...] = ()) -> None:
+    def __init__(
+        self,
+        train: DataLoader | JointLoader,
+        validation: DataLoader | JointLoader | None = None,
+        files: tuple[Path, ...] = (),
+    ) -> None:
         self.train = train
         self.validation = validation
         self.files = files
@@ -57,6 +66,23 @@ class Batches(Loaders):
         train = _loader(splits.train, batch_size, shuffle, drop_last, workers)
         validation_loader = None if validation is None else _loader(validation, batch_size, False, False, workers)
         super().__init__(train, validation_loader, splits.files)
+
+
+class JointBatches(Loaders):
+    """Batches of several data sources in lockstep. There is validation if all of them have validation samples.
+
+    Args:
+        loaders: the batches of each source
+        epoch: which loader determines the length of an epoch; with longest, shorter ones start again
+    """
+
+    def __init__(self, loaders: Sequence[Batches], epoch: EpochLength = "longest") -> None:
+        self.loaders = tuple(loaders)
+        train = JointLoader([cast("DataLoader", each.train) for each in self.loaders], epoch)
+        parts = [each.validation for each in self.loaders if isinstance(each.validation, DataLoader)]
+        is_validated = len(parts) == len(self.loaders) and all(len(part) for part in parts)
+        files = tuple(dict.fromkeys(file for each in self.loaders for file in each.files))
+        super().__init__(train, JointLoader(parts, epoch) if is_validated else None, files)
 
 
 def _loader(samples: Samples, batch_size: int, shuffle: bool, drop_last: bool, workers: int) -> DataLoader:

@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
+from engine.data.batches import AnyLoader
 from engine.data.dataset import IterableDataset
-from engine.data.loader import DataLoader
 from engine.errors import DataError
 from engine.fit.task import Task
 from engine.tensors import Tensor
@@ -113,13 +113,13 @@ def check_finite(batch: Any) -> None:
             )
 
 
-def is_stream(loader: DataLoader) -> bool:
+def is_stream(loader: AnyLoader) -> bool:
     """Whether the number of batches is known only at the end."""
     # The length of an IterableDataset can be wrong.
     return isinstance(loader.dataset, IterableDataset) or batch_count(loader) is None
 
 
-def count_batches(loader: DataLoader) -> int | None:
+def count_batches(loader: AnyLoader) -> int | None:
     """Batches per epoch, if known beforehand. Raises DataError if there are none."""
     count = batch_count(loader)
     if count == 0 and not is_stream(loader):
@@ -133,7 +133,7 @@ def count_batches(loader: DataLoader) -> int | None:
     return count
 
 
-def empty_stream_error(loader: DataLoader, epoch: int, part: str = "training") -> DataError:
+def empty_stream_error(loader: AnyLoader, epoch: int, part: str = "training") -> DataError:
     """The error for a stream without batches in an epoch, counted from 0."""
     batching: Any = loader if loader.batch_sampler is None else loader.batch_sampler
     if getattr(batching, "drop_last", False):
@@ -147,7 +147,7 @@ def empty_stream_error(loader: DataLoader, epoch: int, part: str = "training") -
     return DataError(f"the stream of {part} samples gave no batch in epoch {epoch + 1}. {remedy}")
 
 
-def count_samples(loader: DataLoader) -> int | None:
+def count_samples(loader: AnyLoader) -> int | None:
     """Number of samples; None if unknown."""
     try:
         return len(loader.dataset)
@@ -155,7 +155,7 @@ def count_samples(loader: DataLoader) -> int | None:
         return None
 
 
-def batch_count(loader: DataLoader) -> int | None:
+def batch_count(loader: AnyLoader) -> int | None:
     """Batches per epoch; None if unknown."""
     try:
         return len(loader)

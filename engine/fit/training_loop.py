@@ -7,8 +7,7 @@ from collections.abc import Generator, Iterator, Mapping
 from typing import Any, Literal
 
 from engine import random
-from engine.data.batches import Loaders
-from engine.data.loader import DataLoader
+from engine.data.batches import AnyLoader, Loaders
 from engine.errors import DataError
 from engine.fit.batch_iteration import (
     LossMean,
@@ -253,7 +252,7 @@ class Training(Iterator[TrainingEvent]):
             self._count = self.batch
         yield from self._end_epoch(batches, tracker, complete=complete)
 
-    def _batches(self, loader: DataLoader) -> Iterator[Any]:
+    def _batches(self, loader: AnyLoader) -> Iterator[Any]:
         """The remaining batches of the current epoch."""
         resumed_at = random.get_rng_state()
         loader.set_epoch(self.epoch, self.task.seed, skip=self.batch)
@@ -359,7 +358,7 @@ class Training(Iterator[TrainingEvent]):
         interval, number = self._validate_epochs, self.epoch + 1
         return interval > 0 and (number % interval == 0 or number == self._epochs or not complete)
 
-    def _validate_within(self, loader: DataLoader, tracker: BestTracker) -> Iterator[TrainingEvent]:
+    def _validate_within(self, loader: AnyLoader, tracker: BestTracker) -> Iterator[TrainingEvent]:
         """Validate within an epoch, without affecting the training."""
         train = {"loss": self._mean.value, **read_metrics(self.task, costly=True)}
         sums, state = save_metrics(self.task), random.get_rng_state()
@@ -371,9 +370,7 @@ class Training(Iterator[TrainingEvent]):
         best = tracker.update(prefixed_metrics(train, val))
         yield Validated(self.epoch + 1, self.step, val.pop("loss"), val, best, tables, losses)
 
-    def _validate(
-        self, loader: DataLoader
-    ) -> Generator[TrainingEvent, None, tuple[dict[str, float], dict[str, float]]]:
+    def _validate(self, loader: AnyLoader) -> Generator[TrainingEvent, None, tuple[dict[str, float], dict[str, float]]]:
         """Loss and metrics of the validation data, and losses by optimizer; empty without validation data."""
         self._before_validation = {"metrics": save_metrics(self.task), "random": random.get_rng_state()}
         reset_metrics(self.task)

@@ -14,7 +14,6 @@ import typer
 from numpy.typing import NDArray
 
 from engine import fit
-from engine.data.samples import Samples
 from engine.data.splits import Splits
 from engine.errors import EngineError
 from engine.fit.batch_iteration import batch_count
@@ -33,6 +32,7 @@ from studio.training.learning_checks import LEARNS_BELOW
 from studio.training.prediction import (
     ARRAY_SUFFIXES,
     BATCH_SIZE,
+    JointSamples,
     predict_batches,
     prediction_samples,
     replace_source_path,
@@ -125,7 +125,11 @@ def predict(
                 else replace_source_path(document, catalogue(), path)
             )
             task = _build_task(file, input_document, weights, device, as_json=as_json)
-            samples = unlabeled or prediction_samples(task, path if path.suffix in ARRAY_SUFFIXES else None)
+            samples = (
+                JointSamples((unlabeled,))
+                if unlabeled
+                else prediction_samples(task, path if path.suffix in ARRAY_SUFFIXES else None)
+            )
             warnings.extend(_input_warnings(samples, refuse=unseen == "refuse"))
             batches = -(-len(samples) // BATCH_SIZE)
             output_batches += track_progress(
@@ -225,9 +229,9 @@ def _training_splits(file: Path, document: Document) -> Splits | None:
         return None
 
 
-def _input_warnings(samples: Samples, *, refuse: bool) -> list[str]:
+def _input_warnings(samples: JointSamples, *, refuse: bool) -> list[str]:
     """Warnings about the inputs. Raises InputError if `refused` is set and there are any."""
-    messages = [each.message for each in samples.diagnostics]
+    messages = [each.message for source in samples.sources for each in source.diagnostics]
     if messages and refuse:
         raise InputError(f"{messages[0]} Pass --unseen zeros to predict anyway.")
     return messages

@@ -137,6 +137,13 @@ class TrainingSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         PositiveFloat | None,
         Meta(title="Clip gradient value", description="Maximum absolute value of a gradient element."),
     ] = None
+    joint_epoch: Annotated[
+        Literal["longest", "shortest"],
+        Meta(
+            title="Epoch of several loaders",
+            description="An epoch ends with the longest loader, and shorter ones start again, or with the shortest.",
+        ),
+    ] = "longest"
     mixed_precision: Annotated[
         Literal["off", "bfloat16", "float16"],
         Meta(

@@ -20,7 +20,7 @@ from studio.lowering.codegen.source_writer import ModuleNames
 from studio.lowering.error_translation import translate_error
 from studio.lowering.problems.problem import Problem
 from studio.lowering.report import Report
-from studio.lowering.sample_pipeline import SamplePipeline, sample_pipeline_of
+from studio.lowering.sample_pipeline import SamplePipelines, sample_pipelines_of
 
 _NUMBERS = itertools.count(1)
 
@@ -46,7 +46,7 @@ class Program:
     task_class: str
     names: Mapping[str, ModuleNames]
     """What the names in the classes of the model and its blocks stand for, by class."""
-    reading: SamplePipeline
+    reading: SamplePipelines
     warnings: tuple[Problem, ...] = ()
 
     def build(self, device: Any = "cpu", seed: int = 0) -> fit.Task:
@@ -100,7 +100,7 @@ class Program:
                 node = f"{instance}.{node.rpartition('.')[2]}" if instance else node
             found = node or found
             trace = trace.tb_next
-        return self.reading.responsible_node(error) or found if found in (None, self.reading.loader) else found
+        return self.reading.responsible_node(error) or found if found in (None, *self.reading.loaders) else found
 
 
 def _unsafe(error: UnsafeSyntaxError, node: str | None = None) -> LoweringError:
@@ -136,7 +136,7 @@ def lower(report: Report, name: str | None = None) -> Program:
         source.model_class,
         source.task_class,
         source.names,
-        sample_pipeline_of(flow.graph),
+        sample_pipelines_of(flow.graph),
         report.warnings,
     )
     # Tracebacks show these lines while the program exists. linecache keeps entries without a modification time.

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from types import TracebackType
 from typing import Any
 
+from engine.data.joint_loader import JointLoader
 from engine.data.samples import MappedSamples, Samples
 from engine.data.splits import Splits
 from engine.data.transforms import Transform
@@ -47,15 +48,49 @@ class SamplePipeline:
         return found
 
 
-def sample_pipeline_of(graph: NodeGraph) -> SamplePipeline:
+@dataclass(frozen=True, slots=True)
+class SamplePipelines:
+    """The data nodes of each loader of a program, in the order in which they are joined."""
+
+    parts: tuple[SamplePipeline, ...]
+
+    @property
+    def loaders(self) -> tuple[str, ...]:
+        return tuple(part.loader for part in self.parts)
+
+    @property
+    def source(self) -> str:
+        """The first source."""
+        return self.parts[0].source
+
+    def responsible_node(self, error: BaseException) -> str | None:
+        """The node whose samples or transform raised an error, as in `SamplePipeline.responsible_node`."""
+        return self.parts[_joined_loader(error.__traceback__)].responsible_node(error)
+
+
+def sample_pipelines_of(graph: NodeGraph) -> SamplePipelines:
     """The data nodes of a valid graph."""
-    loader = next(name for name in graph.with_role(Role.LOADER) if name in graph.needed)
+    loaders = [name for name in graph.order if graph.types[name].role is Role.LOADER and name in graph.needed]
+    return SamplePipelines(tuple(_pipeline_of(graph, loader) for loader in loaders))
+
+
+def _pipeline_of(graph: NodeGraph, loader: str) -> SamplePipeline:
     chain = list(walk([loader], lambda name: [end.node for end in graph.sources(name).values()]))[::-1]
     transforms = tuple(name for name in chain if graph.types[name].role is Role.TRANSFORM)
     node_by_class = {
         graph.types[name].target: name for name in chain if graph.types[name].role in (Role.SOURCE, Role.DIVISION)
     }
     return SamplePipeline(chain[0], transforms, loader, node_by_class)
+
+
+def _joined_loader(trace: TracebackType | None) -> int:
+    """The position of the loader whose batch was made when an error was raised; 0 for a single one."""
+    while trace is not None:
+        if isinstance(trace.tb_frame.f_locals.get("self"), JointLoader):
+            number = trace.tb_frame.f_locals.get("number")
+            return number if isinstance(number, int) else 0
+        trace = trace.tb_next
+    return 0
 
 
 def _objects(trace: TracebackType | None) -> Iterator[Any]:
@@ -65,4 +100,4 @@ def _objects(trace: TracebackType | None) -> Iterator[Any]:
         trace = trace.tb_next
 
 
-__all__ = ["SamplePipeline", "sample_pipeline_of"]
+__all__ = ["SamplePipeline", "SamplePipelines", "sample_pipelines_of"]

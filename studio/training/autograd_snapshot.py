@@ -8,7 +8,7 @@ from functools import reduce
 from operator import add
 
 from engine import fit, inspect
-from engine.data import DataLoader
+from engine.data.joint_loader import in_order
 from engine.inspect import AutogradGraph, GraphNode
 from studio.lowering.program import Program
 
@@ -30,7 +30,7 @@ class AutogradSnapshot:
 def capture_autograd(task: fit.Task, program: Program) -> AutogradSnapshot:
     """Run one step without updating parameters or any other training state. Several losses are summed."""
     batches = task.setup()
-    batch = next(iter(DataLoader(batches.train.dataset, batches.train.batch_size)))
+    batch = next(iter(in_order(batches.train)))
     with fit.preserve_state(task), inspect.recording() as observer:
         loss = reduce(add, task.losses(task.to_device(batch)).values())
         loss.backward(retain_graph=True)

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from numpy.typing import NDArray
 
 from engine import Tensor, fit, no_grad
-from engine.data.batches import Batches
+from engine.data.batches import Batches, JointBatches
 from engine.data.images.image_samples import ImageSamples
 from engine.data.numpy_files import StoredArray, read_array_headers
 from engine.data.sample_stream import first_samples
@@ -66,20 +66,49 @@ def replace_source_path(document: Document, catalogue: Catalogue, path: Path) ->
     return replace(document, nodes={**document.nodes, name: changed})
 
 
-def splits_of(task: fit.Task) -> Splits:
-    """The data splits of a task, before batching."""
+def all_splits(task: fit.Task) -> tuple[Splits, ...]:
+    """The data splits of each loader of a task, before batching."""
     batches = task.setup()
+    if isinstance(batches, JointBatches):
+        return tuple(each.splits for each in batches.loaders)
     assert isinstance(batches, Batches)
-    return batches.splits
+    return (batches.splits,)
 
 
-def prediction_samples(task: fit.Task, arrays: Path | None = None) -> Samples:
-    """All samples of a task's data source in file order, or those of an array, with the validation transforms.
+def splits_of(task: fit.Task) -> Splits:
+    """The data splits of the first loader of a task, before batching."""
+    return all_splits(task)[0]
 
-    Raises FileError if the array does not match the source's shape or dtype.
+
+class JointSamples:
+    """Samples of several sources side by side; shorter sources start again."""
+
+    def __init__(self, sources: tuple[Samples, ...]) -> None:
+        self.sources = sources
+
+    def __len__(self) -> int:
+        return max(map(len, self.sources))
+
+    def inputs(self, rows: NDArray[np.int64]) -> list[Tensor]:
+        """The inputs of some rows, one tensor for each source."""
+        return [source.batch(rows % len(source))[0] for source in self.sources]
+
+
+def prediction_samples(task: fit.Task, arrays: Path | None = None) -> JointSamples:
+    """All samples of a task's data sources in file order, or those of an array, with the validation transforms.
+
+    Raises FileError if the array does not match the source's shape or dtype, or if there are several sources.
     """
+    found = all_splits(task)
+    if arrays is not None and len(found) > 1:
+        problem = f"contains one array, but the network reads {len(found)} data sources"
+        raise FileError(str(arrays), "", problem, "Replace the files of the sources with --set.")
+    return JointSamples(tuple(_all_samples(splits.train, arrays) for splits in found))
+
+
+def _all_samples(samples: Samples, arrays: Path | None) -> Samples:
+    """The samples at the source of others, or those of an array, with the transforms of these."""
     transforms: list[MappedSamples] = []
-    samples = splits_of(task).train
     while samples.sources:
         if isinstance(samples, MappedSamples) and samples.on == "inputs":
             transforms.append(samples)
@@ -92,9 +121,9 @@ def prediction_samples(task: fit.Task, arrays: Path | None = None) -> Samples:
     return samples.with_augmentations(False)
 
 
-def sample_names(samples: Samples, first: int) -> list[str]:
-    """Sample names: file names for images, else numbers from `first`."""
-    source = samples
+def sample_names(samples: JointSamples, first: int) -> list[str]:
+    """Sample names: file names for images of a single source, else numbers from `first`."""
+    source = samples.sources[0] if len(samples.sources) == 1 else None
     while isinstance(source, MappedSamples):
         [source] = source.sources
     if isinstance(source, ImageSamples):
@@ -102,17 +131,17 @@ def sample_names(samples: Samples, first: int) -> list[str]:
     return [str(first + row) for row in range(len(samples))]
 
 
-def predict_batches(task: fit.Task, samples: Samples) -> Iterator[NDArray[Any]]:
-    """Yield the network's outputs batch by batch. Raises ShapeError if the network needs more than one input."""
+def predict_batches(task: fit.Task, samples: JointSamples) -> Iterator[NDArray[Any]]:
+    """Yield the network's outputs batch by batch. Raises ShapeError if the network needs other inputs."""
     task.model.eval()
     for start in range(0, len(samples), BATCH_SIZE):
-        batch = samples.batch(np.arange(start, min(start + BATCH_SIZE, len(samples))))
+        inputs = samples.inputs(np.arange(start, min(start + BATCH_SIZE, len(samples))))
         with no_grad():
             try:
-                found = task.model(task.to_device(batch)[0])
+                found = task.model(*task.to_device(inputs))
             except TypeError as error:
                 raise ShapeError(
-                    f"the network takes more than one input, which prediction does not support: {error}"
+                    f"the network does not take one input of each data source, which prediction requires: {error}"
                 ) from None
         first = found[0] if isinstance(found, tuple) else found
         yield first.numpy(force=True)
@@ -164,6 +193,8 @@ __all__ = [
     "sample_names",
     "replace_source_path",
     "prediction_samples",
+    "JointSamples",
+    "all_splits",
     "splits_of",
     "stored_array",
     "task_with_weights",

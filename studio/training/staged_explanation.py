@@ -10,7 +10,8 @@ from typing import Any, Literal, TypeAlias
 from engine import Tensor
 from engine.compiler import Explanation, explain
 from engine.compiler.compile_progress import compile_state
-from engine.data import DataLoader
+from engine.data import JointLoader
+from engine.data.batches import AnyLoader
 from studio.document.block_expansion import flat_document
 from studio.document.model import Document
 from studio.lowering.codegen.task_source import STEP_SETTINGS
@@ -100,8 +101,10 @@ def is_same_step(first: Document, second: Document) -> bool:
     )
 
 
-def _in_last_batch(loader: DataLoader) -> int:
-    """Number of samples in a smaller last batch of an epoch; 0 if all batches have one size."""
+def _in_last_batch(loader: AnyLoader) -> int:
+    """Number of samples in a smaller last batch of an epoch; 0 if all batches have one size, or for several loaders."""
+    if isinstance(loader, JointLoader):
+        return 0
     samples, size = len(loader.dataset), loader.batch_size
     return 0 if size is None or loader.drop_last or samples < size else samples % size
 

@@ -22,7 +22,7 @@ from studio.training.divergence import DivergenceDetector
 from studio.training.environment_record import fingerprints, machine_info, package_versions
 from studio.training.event_queue import EventQueue
 from studio.training.failures import failure_event
-from studio.training.prediction import splits_of
+from studio.training.prediction import all_splits
 from studio.training.run_settings import Device, RunSettings, resolve_settings, with_run_length
 from studio.training.runs import run_resuming
 from studio.training.runs.background_writer import BackgroundWriter
@@ -369,9 +369,9 @@ class TrainingSession:
             self._warn("disk", self._writer.messages())
 
     def _warn_of_data(self, task: fit.Task) -> None:
-        source = self._lowered().reading.source
-        for found in splits_of(task).diagnostics(read_all=True):
-            self._events.put(Warned(data_problem(source, found).within(self.document)))
+        for part, splits in zip(self._lowered().reading.parts, all_splits(task), strict=True):
+            for found in splits.diagnostics(read_all=True):
+                self._events.put(Warned(data_problem(part.source, found).within(self.document)))
 
     def _warn(self, code: str, messages: Iterable[str]) -> None:
         for message in messages:

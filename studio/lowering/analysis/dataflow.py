@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
-from engine.shape import Spec
+from engine.shape import Dim, Spec
 from studio.document.block_expansion import Expansion
 from studio.document.model import Endpoint, Node
 from studio.lowering.analysis.input_scale import InputScale
@@ -27,6 +29,9 @@ from studio.lowering.analysis.training_length import data_steps, training_length
 from studio.lowering.schedules.schedule_context import ScheduleContext, TrainingLength
 from studio.nodes.schedule_nodes import is_per_step
 from studio.nodes.types import NodeType, Role
+
+BATCH_SYMBOLS = "NMKPQRS"
+"""Symbols of different batch sizes."""
 
 CHECKED_WITHOUT_INPUTS = frozenset({Role.SOURCE, Role.OPTIMIZER})
 """Roles whose arguments are checked without inputs."""
@@ -57,6 +62,8 @@ class Dataflow:
         """The canvas and the definitions in use, with their instances as nodes."""
         self.facts: dict[str, NodeFacts] = {}
         """In topological order; nodes in or after a cycle are absent."""
+        self.batch_dimensions: dict[Any, Dim] = {}
+        """Symbol by batch size of the loaders of the run, in the order of computation."""
         self.base = base
         self._evaluator = evaluator
         self._length: TrainingLength | None = None
@@ -69,7 +76,7 @@ class Dataflow:
             facts = reusable.get(name)
             if facts is None or facts.length != length or not _is_current(facts, node, node_type, inputs, given):
                 facts = _analyze_node(node, node_type, inputs, evaluator, base, length, given)
-            self.facts[name] = shared.record(name, facts)
+            self.facts[name] = self._with_batch_dimension(name, shared.record(name, facts))
 
     def value(self, end: Endpoint) -> WireValue | None:
         """The value of an output, if it is known."""
@@ -94,6 +101,24 @@ class Dataflow:
     def _inputs(self, name: str) -> dict[str, WireValue]:
         sources = self.graph.input_sources[name].items()
         return {port: value for port, end in sources if (value := self.value(end)) is not None}
+
+    def _with_batch_dimension(self, name: str, facts: NodeFacts) -> NodeFacts:
+        """The facts of a loader with the symbol of its batch size; equal sizes have one symbol."""
+        if facts.type.role is not Role.LOADER or not facts.outputs or name not in self.graph.needed:
+            return facts
+        size = facts.arguments.values.get("batch_size")
+        symbol = self.batch_dimensions.setdefault(
+            size, Dim(BATCH_SYMBOLS[len(self.batch_dimensions) % len(BATCH_SYMBOLS)])
+        )
+        if all(isinstance(value, Spec) and value.shape[0] == symbol for value in facts.outputs.values()):
+            return facts
+        outputs = {
+            port: value.with_shape((symbol, *value.shape[1:])) if isinstance(value, Spec) else value
+            for port, value in facts.outputs.items()
+        }
+        info = replace(facts.info, outputs={port: each for port, each in outputs.items() if isinstance(each, Spec)})
+        labels = {port: str(value) for port, value in outputs.items()}
+        return replace(facts, outputs=outputs, info=info, labels=labels)
 
     def _length_for(self, name: str) -> TrainingLength | None:
         """The training length, for an optimizer with schedules. Data nodes are evaluated before it."""

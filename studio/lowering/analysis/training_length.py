@@ -20,13 +20,12 @@ def training_length(
 ) -> TrainingLength:
     """The training length. May read the data to count samples."""
     training = document.training
-    loader = next((name for name in graph.with_role(Role.LOADER) if name in graph.needed), None)
-    chain = [] if loader is None else data_steps(loader, graph, facts, base)
-    samples = evaluator.count(chain) if chain else None
-    if loader is None or not samples:
+    loaders = [name for name in graph.with_role(Role.LOADER) if name in graph.needed]
+    counts = [_batches(name, graph, facts, evaluator, base) for name in loaders]
+    known = [count for count in counts if count is not None]
+    if not known or len(known) < len(counts):
         return _length_without_count(training)
-    values = facts[loader].arguments.values
-    batches = samples // values["batch_size"] if values["drop_last"] else -(-samples // values["batch_size"])
+    batches = max(known) if training.joint_epoch == "longest" else min(known)
     steps = -(-batches // training.accumulate)
     if training.steps is None or not batches:
         return TrainingLength(training.epochs, steps or None)
@@ -34,6 +33,18 @@ def training_length(
     return TrainingLength(
         full_epochs + bool(remaining_batches), steps, full_epochs * steps - (-remaining_batches // training.accumulate)
     )
+
+
+def _batches(
+    loader: str, graph: NodeGraph, facts: Mapping[str, NodeFacts], evaluator: NodeEvaluator, base: Path | None
+) -> int | None:
+    """Batches of a loader per epoch; None if its samples cannot be counted."""
+    chain = data_steps(loader, graph, facts, base)
+    samples = evaluator.count(chain) if chain else None
+    if not samples:
+        return None
+    values = facts[loader].arguments.values
+    return samples // values["batch_size"] if values["drop_last"] else -(-samples // values["batch_size"])
 
 
 def _length_without_count(training: TrainingSettings) -> TrainingLength:

@@ -13,6 +13,7 @@ from studio.lowering.analysis.dataflow import Dataflow
 from studio.lowering.analysis.node_arguments import resolve_arguments
 from studio.lowering.analysis.node_evaluation import NodeEvaluator, SampleSpec
 from studio.lowering.analysis.node_facts import NodeFacts
+from studio.lowering.checks.batch_size_check import different_batch_sizes
 from studio.lowering.checks.miswired_inputs import (
     batch_flattened,
     class_scores_in_binary_metric,
@@ -136,7 +137,8 @@ def _wrong_dtype(flow: Dataflow, name: str, facts: NodeFacts) -> Problem | None:
     if NodeEvaluator().evaluate(facts.type, facts.arguments.values, as_float32).failure:
         return None
     message = f"{name} expects float32 but gets {spec} from {end.node}."
-    loaders = flow.graph.with_role(Role.LOADER)
+    upstream = flow.graph.upstream([name])
+    loaders = [loader for loader in flow.graph.with_role(Role.LOADER) if loader in upstream]
     if len(loaders) != 1:
         return Problem("error", "wrong-dtype", f"{message} Convert the values before {name}.", node=name, port=port)
     title, transform = f"Insert To float before {loaders[0]}", Node("transforms.ToFloat")
@@ -258,6 +260,7 @@ def _engine_error(flow: Dataflow, name: str, facts: NodeFacts) -> Problem:
 
 
 EXPLAINERS: tuple[Callable[[Dataflow, str, NodeFacts], Problem | None], ...] = (
+    different_batch_sizes,
     joined_samples,
     swapped_inputs,
     inputs_as_targets,

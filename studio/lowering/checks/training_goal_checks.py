@@ -9,13 +9,11 @@ from studio.document.blocks import path_and_outer
 from studio.document.model import Endpoint, Node
 from studio.document.weight_sharing import owner_of
 from studio.lowering.analysis.dataflow import Dataflow
+from studio.lowering.analysis.node_evaluation import SampleSpec
 from studio.lowering.analysis.node_graph import NodeGraph
 from studio.lowering.problems import quick_fixes
 from studio.lowering.problems.problem import Problem
 from studio.nodes.types import Role
-
-MAX_LISTED = 5
-"""Maximum number of nodes that a message names."""
 
 START = "Add a data source, a loader, layers, a loss and an optimizer, or begin with a template."
 
@@ -26,7 +24,7 @@ def training_goal_problems(flow: Dataflow) -> Iterator[Problem]:
         yield Problem("error", "empty", f"The canvas is empty. {START}")
         return
     yield from _check_parts(graph)
-    yield from _check_loaders(graph)
+    yield from _check_loaders(flow)
     yield from _check_scalar_losses(flow)
     yield from _check_trained_layers(flow)
     yield from _check_followed_metric(flow)
@@ -76,22 +74,38 @@ def _check_parts(graph: NodeGraph) -> Iterator[Problem]:
         yield Problem("error", "missing-wire", message, node=name, port="loss", fix=fix)
 
 
-def _check_loaders(graph: NodeGraph) -> Iterator[Problem]:
-    used = [name for name in graph.with_role(Role.LOADER) if name in graph.needed]
-    if len(used) == 2:
-        message = (
-            f"{used[1]} is a second loader besides {used[0]}, but a run reads batches from one loader. "
-            "Remove one of the two."
-        )
-        yield Problem("error", "several-loaders", message, node=used[1])
-    elif len(used) > 2:
-        shown = ", ".join(used[1:MAX_LISTED])
-        more = f" and {len(used) - MAX_LISTED:,} more" if len(used) > MAX_LISTED else ""
-        message = (
-            f"The project has {len(used):,} loaders: {used[0]}, {shown}{more}, but a run reads batches "
-            "from one loader. Keep one and remove the others."
-        )
-        yield Problem("error", "several-loaders", message, node=used[1])
+def _check_loaders(flow: Dataflow) -> Iterator[Problem]:
+    """Several loaders need a known number of batches."""
+    used = [name for name in flow.graph.with_role(Role.LOADER) if name in flow.graph.needed]
+    for name in used if len(used) > 1 else ():
+        samples = None if name not in flow.facts else next(iter(flow.facts[name].inputs.values()), None)
+        if isinstance(samples, SampleSpec) and samples.is_stream:
+            others = ", ".join(other for other in used if other != name)
+            message = (
+                f"{name} reads a stream of unknown length, which cannot be combined with other loaders ({others}). "
+                "Turn stream off at its source."
+            )
+            yield Problem("error", "several-loaders", message, node=name)
+    for name in flow.graph.with_role(Role.LOSS) if len(used) > 1 else ():
+        yield from _check_same_samples(flow.graph, name)
+
+
+def _check_same_samples(graph: NodeGraph, loss: str) -> Iterator[Problem]:
+    """Targets of other samples than those that the network read, because two loaders read one source."""
+    ends = {port: graph.source(loss, port) for port in ("input", "target")}
+    before = {port: set[str]() if end is None else graph.upstream([end.node]) for port, end in ends.items()}
+    loaders = graph.with_role(Role.LOADER)
+    read, given = ([name for name in loaders if name in before[port]] for port in ("input", "target"))
+    common = any(graph.types[name].role is Role.SOURCE for name in before["input"] & before["target"])
+    if not read or not given or set(read) & set(given) or not common:
+        return
+    end = Endpoint(read[0], "target")
+    message = (
+        f"{loss} compares outputs for samples from {read[0]} with targets from {given[0]}, which has other samples in "
+        f"each step. Connect {end}."
+    )
+    fix = quick_fixes.wire_up(end, Endpoint(loss, "target"))
+    yield Problem("error", "several-loaders", message, node=loss, port="target", fix=fix)
 
 
 def _check_scalar_losses(flow: Dataflow) -> Iterator[Problem]:

@@ -39,7 +39,7 @@ MODULE, TASK = ("nn", "Module"), ("fit", "Task")
 COPIES = ("nn", "ModuleList")
 """What holds the copies of a repeated instance."""
 
-JOINING = frozenset({("lr_scheduler", "SequentialLR"), ("checkpoint", "checkpoint"), COPIES})
+JOINING = frozenset({("lr_scheduler", "SequentialLR"), ("checkpoint", "checkpoint"), ("data", "JointBatches"), COPIES})
 """Functions that programs may call besides those of the nodes."""
 
 LOOPS = frozenset({"range", "zip"})

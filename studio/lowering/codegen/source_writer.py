@@ -215,12 +215,19 @@ class SourceWriter:
 
     # -- values passed between methods
 
-    def loader(self) -> str:
-        return self.with_role(Role.LOADER)[0]
+    def loaders(self) -> list[str]:
+        return self.with_role(Role.LOADER)
 
     def batch(self) -> dict[Endpoint, str]:
-        """The outputs of the loader with readable variable names."""
-        loader = self.loader()
+        """The outputs of the loaders with readable variable names."""
+        loaders = self.loaders()
+        names: dict[Endpoint, str] = {}
+        for loader in loaders:
+            prefix = f"{loader}_" if len(loaders) > 1 else ""
+            names |= {end: prefix + name for end, name in self._parts(loader).items()}
+        return names
+
+    def _parts(self, loader: str) -> dict[Endpoint, str]:
         sample = next(iter(self.facts(loader).inputs.values()))
         images = isinstance(sample, SampleSpec) and sample.input.ndim == 3
         labels = isinstance(sample, SampleSpec) and sample.classes is not None
@@ -244,7 +251,7 @@ class SourceWriter:
         return [end for end in ends if self.graph.types[end.node].role in MODEL_ROLES]
 
     def model_inputs(self) -> list[Endpoint]:
-        """The outputs of the loader that the model reads."""
+        """The outputs of the loaders that the model reads."""
         read = self.read_by(*MODEL_ROLES)
         return [end for end in self.batch() if end in read]
 

@@ -60,10 +60,29 @@ def _data(writer: SourceWriter) -> ast.FunctionDef:
             value = writer.construct(name, [syntax_trees.name(each) for each in before])
         names[name] = scope.new(name)
         body.append(writer.mark(syntax_trees.assign([syntax_trees.name(names[name])], value), name))
-    loader = writer.loader()
-    samples = syntax_trees.name(names[writer.inputs(loader)[0].node])
-    result = syntax_trees.returns([writer.construct(loader, [samples])])
-    return syntax_trees.method("data", (), [*body, writer.mark(result, loader)])
+    made = {
+        loader: writer.construct(loader, [syntax_trees.name(names[writer.inputs(loader)[0].node])])
+        for loader in writer.loaders()
+    }
+    if len(made) == 1:
+        [(loader, batches)] = made.items()
+        return syntax_trees.method("data", (), [*body, writer.mark(syntax_trees.returns([batches]), loader)])
+    joined: list[ast.expr] = []
+    for loader, batches in made.items():
+        local = scope.new(loader)
+        body.append(writer.mark(syntax_trees.assign([syntax_trees.name(local)], batches), loader))
+        joined.append(syntax_trees.name(local))
+    return syntax_trees.method("data", (), [*body, _joined(writer, joined)])
+
+
+def _joined(writer: SourceWriter, loaders: list[ast.expr]) -> ast.stmt:
+    """`return data.JointBatches([images, text])`."""
+    training = writer.flow.document.training
+    is_default = training.joint_epoch == TrainingSettings().joint_epoch
+    function = syntax_trees.attribute(writer.module("data"), "JointBatches")
+    keywords = {} if is_default else {"epoch": training.joint_epoch}
+    call = syntax_trees.call(function, [ast.List(loaders, ast.Load())], keywords)
+    return writer.mark(syntax_trees.returns([call]), writer.loaders()[0])
 
 
 def _configure(writer: SourceWriter, model: str) -> ast.FunctionDef:
@@ -135,7 +154,7 @@ def _losses(writer: SourceWriter) -> ast.FunctionDef:
     unpacked = syntax_trees.assign([syntax_trees.name(name) for name in batch.values()], syntax_trees.name("batch"))
     nodes = writer.with_role(Role.LOSS, Role.LOSS_SUM, Role.METRIC)
     applied = [writer.mark(_apply(writer, name, names), name) for name in nodes]
-    first = writer.mark(unpacked, writer.loader())
+    first = writer.mark(unpacked, writer.loaders()[0])
     return syntax_trees.method(
         "losses", ["batch"], [first, *_model_call(writer, names), *applied, _result(writer, names)]
     )

@@ -79,6 +79,8 @@ NAMES = frozenset(
         "clip_norm",
         "clip_value",
         "mixed_precision",
+        "JointBatches",
+        "epoch",
         "__name__",
         "__module__",
         "__qualname__",

@@ -111,28 +111,6 @@ def test_error_is_kept_if_an_equal_problem_is_a_warning() -> None:
     assert (error.code, error.node) == ("shape-mismatch", "logits")
 
 
-@pytest.mark.parametrize(
-    ("count", "end"), [(2, "but a run reads batches from one loader"), (127, "b2, b3, b4 and 122 more, but")]
-)
-def test_many_loaders_are_one_problem(count: int, end: str) -> None:
-    names = [f"b{index}" for index in range(1, count)]
-    document = digits({**FLATTEN, **LOGITS}, **{name: Node("data.Batches") for name in names})
-    losses = {f"loss_{name}": Node("nn.CrossEntropyLoss") for name in names}
-    sums = {f"sum_{name}": Node("studio.LossSum") for name in names}
-    document = replace(document, nodes={**document.nodes, **losses, **sums})
-    changes, before = [], "cross_entropy.loss"
-    for name in names:
-        changes += [f"scale.samples -> {name}.samples", f"{name}.target -> loss_{name}.target"]
-        changes += [
-            f"logits.output -> loss_{name}.input",
-            f"{before} -> sum_{name}.a",
-            f"loss_{name}.loss -> sum_{name}.b",
-        ]
-        before = f"sum_{name}.loss"
-    problem = only(rewired(document, *changes, f"{before} -> adam.loss"))
-    assert problem.code == "several-loaders" and end in problem.message
-
-
 def test_wrong_targets_depend_on_the_declared_kind_of_a_loss() -> None:
     def problem(loss: str, outputs: int) -> Problem:
         return only(

@@ -31,11 +31,13 @@ def test_missing_parts_are_named() -> None:
     assert "no-data" in codes(edits.remove(mlp(), ["digits"]))
 
 
-def test_two_loaders_cannot_feed_one_run() -> None:
+def test_targets_of_a_second_loader_belong_to_other_samples() -> None:
     broken = edits.add(mlp(), "other", Node("data.Batches"))
     broken = edits.connect(broken, wire("scale.samples -> other.samples"))
     broken = edits.connect(broken, wire("other.target -> cross_entropy.target"))
-    assert coded(broken, "several-loaders").node == "other"
+    problem = coded(broken, "several-loaders")
+    assert problem.node == "cross_entropy" and "targets from other" in problem.message
+    assert "several-loaders" not in codes(fixed(broken, problem))
 
 
 def test_a_loss_per_sample_cannot_be_minimized() -> None:
