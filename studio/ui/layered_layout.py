@@ -10,12 +10,13 @@ from __future__ import annotations
 import math
 from bisect import bisect_right, insort
 from collections import defaultdict
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import TYPE_CHECKING, Generic, NamedTuple, TypeAlias, TypeVar
 
 from engine import lazy
+from studio.ui.layout_folding import Columns, Window, fold
 
 if TYPE_CHECKING:
     import networkx as nx
@@ -105,15 +106,10 @@ def arrange(
 
     Raises CancelledError soon after `cancelled()` becomes true.
     """
-    graph = _acyclic(sizes, links)
     layout: Layout[K] = Layout({}, {})
     top = 0.0
-    order = {name: index for index, name in enumerate(sizes)}
-    parts = sorted(nx.weakly_connected_components(graph), key=lambda part: min(order[name] for name in part))
-    for part in parts:
-        edges = [link for link in links if link.source in part and graph.has_edge(link.source, link.target)]
-        component = _Component(graph.subgraph(part), sizes, edges, order, spacing)
-        component_layout = component.lay_out(cancelled)
+    for component in _components(sizes, links, spacing):
+        component_layout, part = component.lay_out(cancelled), component.graph
         down = top - min(y for _, y in component_layout.positions.values())
         layout.positions.update({name: (x, y + down) for name, (x, y) in component_layout.positions.items()})
         layout.routes.update(
@@ -121,6 +117,42 @@ def arrange(
         )
         top = spacing.snap_up(max(layout.positions[name][1] + sizes[name][1] for name in part) + 2 * spacing.row)
     return layout
+
+
+def arrange_in_rows(
+    sizes: Mapping[K, tuple[float, float]],
+    links: Sequence[Link[K]],
+    spacing: Spacing,
+    window: Window,
+    before: Mapping[K, tuple[float, float]],
+    cancelled: Callable[[], bool] = lambda: False,
+) -> dict[K, tuple[float, float]]:
+    """Positions like those of `arrange`, but a long graph is folded into rows that fit a window.
+
+    Args:
+        before: earlier positions. Nodes of a column keep their vertical order if no crossings result.
+    """
+    ordered = sorted(sizes, key=lambda name: before.get(name, (0.0, 0.0))[1])
+    components = _components({name: sizes[name] for name in ordered}, links, spacing)
+    columns = [component.columns(cancelled) for component in components]
+    gap = spacing.snap_up(2 * spacing.row)
+    positions = fold(columns, window, gap, before)
+    return {name: (spacing.snap(x), spacing.snap(y)) for name, (x, y) in positions.items()}
+
+
+def _components(
+    sizes: Mapping[K, tuple[float, float]], links: Sequence[Link[K]], spacing: Spacing
+) -> Iterator[_Component[K]]:
+    """The connected components in the order of their first nodes."""
+    graph = _acyclic(sizes, links)
+    order = {name: index for index, name in enumerate(sizes)}
+    edges: defaultdict[K, list[Link[K]]] = defaultdict(list)
+    for link in links:
+        if graph.has_edge(link.source, link.target):
+            edges[link.source].append(link)
+    for part in sorted(nx.weakly_connected_components(graph), key=lambda part: min(order[name] for name in part)):
+        inner = [link for name in sorted(part, key=lambda name: order[name]) for link in edges[name]]
+        yield _Component(graph.subgraph(part), sizes, inner, order, spacing)
 
 
 def _acyclic(sizes: Mapping[K, object], links: Sequence[Link[K]]) -> nx.DiGraph[K]:
@@ -150,12 +182,30 @@ class _Component(Generic[K]):
     order: Mapping[K, int]
     spacing: Spacing
 
-    def lay_out(self, cancelled: Callable[[], bool]) -> Layout[K]:
+    def columns(self, cancelled: Callable[[], bool]) -> Columns[K]:
+        """The layout in columns, to be folded."""
+        ranks, tops, lefts = self._coordinates(cancelled)
+        widths = [0.0] * len(lefts)
+        for node, rank in ranks.items():
+            widths[rank] = max(widths[rank], self.sizes[node][0])
+        return Columns(
+            ranks,
+            lefts,
+            widths,
+            {node: self.spacing.snap(tops[node]) for node in ranks},
+            {node: self.sizes[node][1] for node in ranks},
+            [(link.source, link.target) for link in self.links],
+        )
+
+    def _coordinates(self, cancelled: Callable[[], bool]) -> tuple[dict[K, int], dict[Key, float], list[float]]:
+        """Ranks of nodes, top coordinates of nodes and dummy nodes, and left coordinates of ranks."""
         ranks = _ranks(self.graph)
         layers = _layers(ranks, self.links, self.order)
         _reduce_crossings(layers, cancelled)
-        tops = self._tops(layers, cancelled)
-        lefts = self._lefts(ranks, len(layers.rows))
+        return ranks, self._tops(layers, cancelled), self._lefts(ranks, len(layers.rows))
+
+    def lay_out(self, cancelled: Callable[[], bool]) -> Layout[K]:
+        ranks, tops, lefts = self._coordinates(cancelled)
         return Layout(
             {node: (lefts[rank], self.spacing.snap(tops[node])) for node, rank in ranks.items()},
             {

@@ -51,6 +51,12 @@ class Camera(QObject):
         size = self._view.viewport().size()
         return QRectF(self.to_scene(QPointF(0, 0)), self.to_scene(QPointF(size.width(), size.height())))
 
+    @property
+    def room(self) -> tuple[float, float]:
+        """Width and height in pixels that `fit` fills."""
+        size = self._view.viewport().size()
+        return max(size.width() - 2 * _FIT_MARGIN, 40.0), max(size.height() - 2 * _FIT_MARGIN, 40.0)
+
     def to_scene(self, at: QPointF | QPoint) -> QPointF:
         """Scene position of a viewport point."""
         horizontal, vertical = self._view.horizontalScrollBar().value(), self._view.verticalScrollBar().value()
@@ -82,15 +88,13 @@ class Camera(QObject):
 
     def fit(self, rect: QRectF, *, largest: float = 1.0, animated: bool = True) -> None:
         """Show all of `rect` at a scale of at most `largest`."""
-        size = self._view.viewport().size()
-        room = (max(size.width() - 2 * _FIT_MARGIN, 40.0), max(size.height() - 2 * _FIT_MARGIN, 40.0))
+        room = self.room
         scale = min(room[0] / max(rect.width(), 1), room[1] / max(rect.height(), 1), largest)
         self._begin(min(max(scale, _MIN_FIT_SCALE), MAX_SCALE), rect.center(), None, animated)
 
     def open_on(self, rect: QRectF, first: QPointF, smallest: float) -> None:
         """Show all of `rect`; if that needs a scale below `smallest`, show the part around `first` at that scale."""
-        size = self._view.viewport().size()
-        room = (max(size.width() - 2 * _FIT_MARGIN, 40.0), max(size.height() - 2 * _FIT_MARGIN, 40.0))
+        room = self.room
         scale = max(min(room[0] / max(rect.width(), 1), room[1] / max(rect.height(), 1), 1.0), smallest)
         x = _clamped_center(first.x(), rect.left(), rect.right(), room[0] / scale)
         y = _clamped_center(first.y(), rect.top(), rect.bottom(), room[1] / scale)

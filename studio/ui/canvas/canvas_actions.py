@@ -19,12 +19,13 @@ from studio.ui.canvas.geometry import GRID, Box, bounds, snap
 from studio.ui.canvas.layout import align_nodes
 from studio.ui.canvas.layout.auto_layout import AutoLayout
 from studio.ui.canvas.layout.push_nodes import WIRE_LENGTH
-from studio.ui.canvas.level_of_detail import READABLE
+from studio.ui.canvas.level_of_detail import FULL_SCALE, READABLE
 from studio.ui.canvas.moved_items import moved_items
 from studio.ui.canvas.nodes.node_layout import HEADER
 from studio.ui.canvas.wires.pending_wire import PendingWire
 from studio.ui.canvas.wires.route_actions import without_points
 from studio.ui.canvas.wires.wire_graph import Direction, nearest_in_direction
+from studio.ui.layout_folding import Window
 
 _PASTE_STEP = 3.0 * GRID
 _GRIP = QPointF(24.0, HEADER / 2)
@@ -318,7 +319,14 @@ class CanvasActions:
     def lay_out(self) -> None:
         """Lay out the selected nodes, or all of them if fewer than two are selected."""
         selection = self._store.selection
-        self._auto_layout.lay_out(selection if len(selection) > 1 else self._store.document.nodes)
+        names = selection if len(selection) > 1 else self._store.document.nodes
+        self._auto_layout.lay_out(names, Window(*self._camera.room, FULL_SCALE))
+
+    def lay_out_if_unplaced(self) -> None:
+        """Lay out a graph whose nodes are all at the same position, as in a file without positions."""
+        nodes = self._store.document.nodes
+        if len(nodes) > 1 and len({node.at for node in nodes.values()}) == 1:
+            self._auto_layout.lay_out(nodes, Window(*self._camera.room, FULL_SCALE), shows_all=True)
 
     def align(self, edge: align_nodes.Edge) -> None:
         boxes = self._scene.boxes(self._store.selection)

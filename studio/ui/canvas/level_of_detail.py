@@ -13,6 +13,10 @@ READABLE = 0.75
 """The smallest scale at which names, captions and port labels of 11 pixels are all drawn."""
 
 
+FULL_SCALE = 0.6
+"""The smallest scale at which everything is drawn."""
+
+
 class LevelOfDetail(IntEnum):
     COLOR = 0
     """Colored rectangles only."""
@@ -36,7 +40,7 @@ class Zoom:
 
     @property
     def detail(self) -> LevelOfDetail:
-        if self.scale >= 0.6:
+        if self.scale >= FULL_SCALE:
             return LevelOfDetail.FULL
         return LevelOfDetail.NAME if self.scale >= 0.33 else LevelOfDetail.COLOR
 

@@ -173,6 +173,7 @@ class ProjectView(QObject):
         if not self._was_fitted:
             self._was_fitted = True
             self.canvas.canvas_actions.open_at_readable_zoom()
+            self.canvas.canvas_actions.lay_out_if_unplaced()
 
     def run_when_checked(self) -> None:
         """Start training as soon as the check of the graph has finished."""

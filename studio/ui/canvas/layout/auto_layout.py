@@ -2,25 +2,29 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable
 from concurrent.futures import Future, ThreadPoolExecutor
 from functools import partial
 from threading import Event
 
-from PySide6.QtCore import QObject, QVariantAnimation, Signal
+from PySide6.QtCore import QObject, QTimer, QVariantAnimation, Signal
 
 from studio.document.model import Document
 from studio.ui.canvas import composite_edits
 from studio.ui.canvas.canvas_scene import CanvasScene
 from studio.ui.canvas.geometry import GRID, Box, bounds, snap
 from studio.ui.canvas.layout.push_nodes import WIRE_LENGTH
-from studio.ui.layered_layout import CancelledError, Link, Spacing, arrange
-from studio.ui.layered_layout import Layout as LayeredLayout
+from studio.ui.layered_layout import CancelledError, Link, Spacing, arrange_in_rows
+from studio.ui.layout_folding import Window
 from studio.ui.project.scope_store import ScopeStore
 from studio.ui.theme import motion
 
 Positions = dict[str, tuple[float, float]]
 
+_STAYING = 0.3
+"""The part of the nodes that must keep their arrangement for the layout to stay where it is."""
+_PROGRESS_MS = 200
 _MAX_ANIMATED = 256
 """With more nodes, a frame of the animation would take too long."""
 
@@ -31,6 +35,10 @@ class AutoLayout(QObject):
     """Lays out nodes and animates changes of node positions."""
 
     finished = Signal()
+    graph_placed = Signal()
+    """A graph without positions was laid out."""
+    progress = Signal(str)
+    """A message while a layout takes long; empty after it."""
     _computed = Signal(object, object)
 
     def __init__(self, store: ScopeStore, scene: CanvasScene, parent: QObject) -> None:
@@ -40,6 +48,7 @@ class AutoLayout(QObject):
         self._pool = ThreadPoolExecutor(max_workers=1, thread_name_prefix="layout")
         self._cancelled = Event()
         self._document: Document | None = None
+        self._count = 0
         self._from: Positions = {}
         self._to: Positions = {}
         self._animation = QVariantAnimation(self, startValue=0.0, endValue=1.0)
@@ -47,6 +56,12 @@ class AutoLayout(QObject):
         self._animation.valueChanged.connect(self._advance)
         self._animation.finished.connect(self._finish_animation)
         self._computed.connect(self._on_computed)
+        self._shows_all = False
+        self._reports_progress = False
+        self._progress_timer = QTimer(self)
+        self._progress_timer.setSingleShot(True)
+        self._progress_timer.setInterval(_PROGRESS_MS)
+        self._progress_timer.timeout.connect(self._report_progress)
         store.document_changed.connect(self.cancel)
 
     @property
@@ -54,8 +69,12 @@ class AutoLayout(QObject):
         """Whether a layout is being computed or shown."""
         return self._document is not None or self._animation.state() == QVariantAnimation.State.Running
 
-    def lay_out(self, names: Iterable[str]) -> None:
-        """Lay out these nodes around their current center."""
+    def lay_out(self, names: Iterable[str], window: Window, *, shows_all: bool = False) -> None:
+        """Lay out these nodes in a shape that fits a window. Most of them stay where they are, if possible.
+
+        Args:
+            shows_all: emit `graph_placed` afterwards
+        """
         self.cancel()
         boxes = self._scene.boxes(names)
         if not boxes:
@@ -72,7 +91,10 @@ class AutoLayout(QObject):
         ]
         self._document, self._cancelled = self._store.document, Event()
         sizes = {name: (box.width, box.height) for name, box in boxes.items()}
-        job = self._pool.submit(arrange, sizes, links, SPACING, self._cancelled.is_set)
+        before = {name: (box.left, box.top) for name, box in boxes.items()}
+        self._count, self._shows_all = len(sizes), shows_all
+        self._progress_timer.start()
+        job = self._pool.submit(arrange_in_rows, sizes, links, SPACING, window, before, self._cancelled.is_set)
         job.add_done_callback(partial(self._deliver, self._document, boxes))
 
     def move_to(self, title: str, positions: Positions) -> None:
@@ -96,6 +118,7 @@ class AutoLayout(QObject):
         """Cancel the layout being computed and end the animation."""
         self._cancelled.set()
         self._document = None
+        self._end_progress()
         if self._animation.state() == QVariantAnimation.State.Running:
             self._animation.stop()
             self._finish_animation()
@@ -104,20 +127,34 @@ class AutoLayout(QObject):
         self.cancel()
         self._pool.shutdown(wait=True)
 
-    def _deliver(self, document: Document, boxes: dict[str, Box], job: Future[LayeredLayout[str]]) -> None:
+    def _report_progress(self) -> None:
+        if self._document is not None:
+            self._reports_progress = True
+            self.progress.emit(f"Laying out {self._count:,} nodes. Press Escape to cancel.")
+
+    def _end_progress(self) -> None:
+        self._progress_timer.stop()
+        if self._reports_progress:
+            self._reports_progress = False
+            self.progress.emit("")
+
+    def _deliver(self, document: Document, boxes: dict[str, Box], job: Future[Positions]) -> None:
         """Runs in the worker thread."""
         if not isinstance(job.exception(), CancelledError):
-            self._computed.emit(document, _anchored(job.result().positions, boxes))
+            self._computed.emit(document, _anchored(job.result(), boxes))
 
     def _on_computed(self, document: Document, positions: Positions) -> None:
         if document is not self._document:
             return
         self._document = None
+        self._end_progress()
         moved = next(iter(positions)) if len(positions) == 1 else f"{len(positions)} nodes"
         boxes = self._scene.boxes(positions)
         self._animate(
             f"Lay out {moved}", positions, lambda document: composite_edits.lay_out(document, positions, boxes)
         )
+        if self._shows_all:
+            self.graph_placed.emit()
 
     def _advance(self, t: float) -> None:
         self._scene.preview(
@@ -138,7 +175,11 @@ class AutoLayout(QObject):
 
 
 def _anchored(positions: Positions, boxes: dict[str, Box]) -> Positions:
-    """The layout moved to the previous center of the nodes."""
+    """The layout moved to where most nodes stay, or else to the previous center of the nodes."""
+    offsets = Counter((snap(boxes[name].left - x), snap(boxes[name].top - y)) for name, (x, y) in positions.items())
+    (dx, dy), count = offsets.most_common(1)[0]
+    if count >= _STAYING * len(positions):
+        return {name: (x + dx, y + dy) for name, (x, y) in positions.items()}
     new = bounds(Box(x, y, x + boxes[name].width, y + boxes[name].height) for name, (x, y) in positions.items())
     old = bounds(boxes.values())
     if new is None or old is None:

@@ -14,6 +14,7 @@ from itertools import islice, pairwise
 from typing import NamedTuple
 
 from studio.ui.canvas.geometry import Box, Point
+from studio.ui.canvas.wires.row_routes import routes_through_column
 from studio.ui.canvas.wires.wire_curve import Bezier, WireCurve, wire_curve
 
 _CLEAR = 12.0
@@ -37,7 +38,11 @@ _CROSSING = 44.0
 _AROUND = 160.0
 """Margin around the direct curve in which obstacles of other routes are searched."""
 _MAX_NODES = 128
-"""With more nodes around a wire, it keeps its direct curve."""
+"""With more nodes around a wire, only routes around whole rows of nodes are searched."""
+_MAX_FAR_NODES = 4000
+"""With more nodes around a wire, it is not routed around whole rows of nodes either."""
+_FAR = 20_000.0
+"""Horizontal margin in which a route around whole rows is searched."""
 _MAX_CANDIDATES = 32
 """Maximum number of candidate routes per margin."""
 
@@ -56,22 +61,36 @@ def find_route(direct: WireCurve, find_obstacles: Callable[[Box], Obstacles]) ->
     """
     margin = _MARGINS[0]
     near = find_obstacles(_widened(direct.box, margin))
-    if len(near.boxes) > _MAX_NODES:
+    if len(near.boxes) > _MAX_FAR_NODES:
         return direct
     conflicts = _conflicts(direct, near, margin)
     if conflicts == (0, 0):
         return direct
     near = find_obstacles(_widened(direct.box, _AROUND))
-    if len(near.boxes) > _MAX_NODES:
-        return direct
     best, least = direct, conflicts
-    for margin in _MARGINS:
+    for margin in _MARGINS if len(near.boxes) <= _MAX_NODES else ():
         for curve in islice(_candidate_routes(direct.start, direct.end, near.boxes, margin), _MAX_CANDIDATES):
             conflicts = _conflicts(curve, near, most=least[0])
             if conflicts == (0, 0):
                 return curve
             if conflicts < least:
                 best, least = curve, conflicts
+    return _far_route(direct, find_obstacles, best) if least[0] else best
+
+
+def _far_route(direct: WireCurve, find_obstacles: Callable[[Box], Obstacles], best: WireCurve) -> WireCurve:
+    """A route around whole rows of nodes if it has fewer conflicts than `best`."""
+    left, top, right, bottom = direct.box
+    far = find_obstacles(Box(left - _FAR, top - _AROUND, right + _FAR, bottom + _AROUND))
+    if len(far.boxes) > _MAX_FAR_NODES:
+        return best
+    least = _conflicts(best, far)
+    for curve in routes_through_column(direct.start, direct.end, far.boxes):
+        conflicts = _conflicts(curve, far, most=least[0])
+        if conflicts < least:
+            best, least = curve, conflicts
+        if conflicts == (0, 0):
+            break
     return best
 
 
