@@ -441,12 +441,13 @@ def _is_call_of(layer: str, variables: tuple[str, ...]) -> bool:
 
 
 def _owner_calls(methods: Iterable[ast.FunctionDef]) -> Iterator[str]:
-    """The layers whose output is assigned to a variable of their name."""
+    """The layers whose output is assigned to a variable of their name, which is assigned once."""
     for method in methods:
+        assigned = Counter(_assigned_names(method))
         for node in ast.walk(method):
             match node:
                 case ast.Assign(targets=[ast.Name(id=name)], value=ast.Call(func=ast.Attribute(attr=attribute))):
-                    if name == attribute:
+                    if name == attribute and assigned[name] == 1:
                         yield name
                 case _:
                     pass

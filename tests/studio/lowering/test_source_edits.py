@@ -217,6 +217,12 @@ def test_a_second_call_of_a_layer_shares_its_weights() -> None:
     assert apply_source(result, program(result), program(document).source, catalogue()) == document
 
 
+def test_a_variable_that_is_assigned_twice_names_no_node() -> None:
+    result = edited(mlp(), (RELU, "relu = self.relu(hidden)\n        relu = relu + hidden"))
+    assert {"relu", "add"} < result.nodes.keys()
+    assert not any(node.shares for node in result.nodes.values())
+
+
 def test_parameters_of_the_training_are_set() -> None:
     result = edited(mlp(), ("optim.Adam(self.model.parameters())", "optim.Adam(self.model.parameters(), lr=0.5)"))
     assert result == edits.set_param(mlp(), "adam", "lr", 0.5)

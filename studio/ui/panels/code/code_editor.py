@@ -1,21 +1,49 @@
-"""A read-only source view with line numbers and highlighted lines."""
+"""A source view with line numbers, highlighted lines and an underlined error; read-only until it is made editable."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import dataclass
 
-from PySide6.QtCore import QRect, QSize, Qt, Signal
-from PySide6.QtGui import QMouseEvent, QPainter, QPaintEvent, QResizeEvent, QTextCursor, QTextFormat
-from PySide6.QtWidgets import QPlainTextEdit, QTextEdit, QWidget
+from PySide6.QtCore import QEvent, QRect, QSize, Qt, Signal
+from PySide6.QtGui import (
+    QHelpEvent,
+    QKeyEvent,
+    QKeySequence,
+    QMouseEvent,
+    QPainter,
+    QPaintEvent,
+    QResizeEvent,
+    QTextCharFormat,
+    QTextCursor,
+    QTextFormat,
+)
+from PySide6.QtWidgets import QPlainTextEdit, QTextEdit, QToolTip, QWidget
 
+from studio.ui.panels.code.code_indentation import indent, new_line, unindent
 from studio.ui.theme import fonts, theme
 
 _MARGIN = 12
 
 
+@dataclass(frozen=True, slots=True)
+class CodeError:
+    """An error at a range of the source. Lines count from 1, columns from 0."""
+
+    message: str
+    line: int
+    column: int = 0
+    end_line: int | None = None
+    end_column: int | None = None
+
+
 class CodeEditor(QPlainTextEdit):
     line_clicked = Signal(int)
     """Line number, from 1."""
+    accepted = Signal()
+    """Ctrl+Enter was pressed."""
+    cancelled = Signal()
+    """Escape was pressed."""
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -28,6 +56,7 @@ class CodeEditor(QPlainTextEdit):
         self.setLineWrapMode(QPlainTextEdit.LineWrapMode.NoWrap)
         self.setFont(fonts.monospace())
         self._marked: frozenset[int] = frozenset()
+        self._error: CodeError | None = None
         self._corner: QWidget | None = None
         self._numbers = _LineNumberArea(self)
         self.blockCountChanged.connect(self._fit_margin)
@@ -38,6 +67,24 @@ class CodeEditor(QPlainTextEdit):
     def marked(self) -> frozenset[int]:
         return self._marked
 
+    @property
+    def error(self) -> CodeError | None:
+        """The underlined error."""
+        return self._error
+
+    def make_editable(self) -> None:
+        """Allow editing. Tab indents, Enter keeps the indentation, Ctrl+Enter accepts and Escape cancels."""
+        self.setReadOnly(False)
+        self.setTextInteractionFlags(Qt.TextInteractionFlag.TextEditorInteraction)
+        self.setTabChangesFocus(False)
+
+    def show_error(self, error: CodeError | None, *, scroll: bool = False) -> None:
+        """Underline an error, or none."""
+        self._error = error
+        self._show_selections()
+        if error is not None and scroll:
+            self._reveal(error.line)
+
     def set_corner(self, widget: QWidget) -> None:
         """Place a small widget in the top right corner."""
         self._corner = widget
@@ -46,6 +93,12 @@ class CodeEditor(QPlainTextEdit):
     def mark(self, lines: Iterable[int], *, scroll: bool = True) -> None:
         """Highlight these lines and scroll to the first."""
         self._marked = frozenset(lines)
+        self._show_selections()
+        if scroll and self._marked:
+            self._reveal(min(self._marked))
+        self._numbers.update()
+
+    def _show_selections(self) -> None:
         selections: list[QTextEdit.ExtraSelection] = []
         for number in sorted(self._marked):
             selection = QTextEdit.ExtraSelection()
@@ -53,10 +106,61 @@ class CodeEditor(QPlainTextEdit):
             selection.format.setBackground(theme.current().color("selection"))
             selection.format.setProperty(QTextFormat.Property.FullWidthSelection, True)
             selections.append(selection)
+        if self._error is not None:
+            selection = QTextEdit.ExtraSelection()
+            selection.cursor = self._error_range(self._error)
+            selection.format.setUnderlineStyle(QTextCharFormat.UnderlineStyle.WaveUnderline)
+            selection.format.setUnderlineColor(theme.current().color("error"))
+            selections.append(selection)
         self.setExtraSelections(selections)
-        if scroll and self._marked:
-            self._reveal(min(self._marked))
         self._numbers.update()
+
+    def _error_range(self, error: CodeError) -> QTextCursor:
+        """The characters of an error; the whole line without its indentation if there are none."""
+        first = self.document().findBlockByNumber(error.line - 1)
+        last = self.document().findBlockByNumber((error.end_line or error.line) - 1)
+        text = first.text()
+        start = first.position() + min(max(error.column, len(text) - len(text.lstrip())), len(text))
+        length = len(last.text()) if error.end_column is None else min(error.end_column, len(last.text()))
+        cursor = QTextCursor(self.document())
+        cursor.setPosition(start if start < last.position() + length else first.position())
+        cursor.setPosition(max(last.position() + length, first.position()), QTextCursor.MoveMode.KeepAnchor)
+        return cursor
+
+    def event(self, event: QEvent) -> bool:
+        if isinstance(event, QKeyEvent) and event.type() == QEvent.Type.ShortcutOverride and not self.isReadOnly():
+            is_undo, is_redo = (event.matches(key) for key in (_UNDO, _REDO))
+            if (is_undo and not self.document().isUndoAvailable()) or (
+                is_redo and not self.document().isRedoAvailable()
+            ):
+                event.ignore()  # the command of the window, which undoes edits of the graph
+                return False
+            if _is_accept(event) and self.document().isModified():
+                event.accept()
+                return True
+        if isinstance(event, QHelpEvent) and event.type() == QEvent.Type.ToolTip and self._error is not None:
+            line = self.cursorForPosition(self.viewport().mapFrom(self, event.pos())).blockNumber() + 1
+            if self._error.line <= line <= (self._error.end_line or self._error.line):
+                QToolTip.showText(event.globalPos(), self._error.message, self)
+                return True
+        return super().event(event)
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        if self.isReadOnly():
+            super().keyPressEvent(event)
+        elif _is_accept(event):
+            self.accepted.emit()
+        elif event.key() == Qt.Key.Key_Escape:
+            self.cancelled.emit()
+        elif event.key() == Qt.Key.Key_Tab:
+            indent(self.textCursor())
+        elif event.key() == Qt.Key.Key_Backtab:
+            unindent(self.textCursor())
+        elif event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter):
+            new_line(self.textCursor())
+            self.ensureCursorVisible()
+        else:
+            super().keyPressEvent(event)
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
@@ -82,7 +186,8 @@ class CodeEditor(QPlainTextEdit):
         while block.isValid() and top <= area.bottom():
             height = self.blockBoundingRect(block).height()
             number = block.blockNumber() + 1
-            painter.setPen(colors.color("text" if number in self._marked else "text-dim"))
+            is_wrong = self._error is not None and number == self._error.line
+            painter.setPen(colors.color("error" if is_wrong else "text" if number in self._marked else "text-dim"))
             line_area = QRect(0, round(top), self._numbers.width() - _MARGIN, round(height))
             painter.drawText(line_area, Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter, str(number))
             top += height
@@ -106,6 +211,14 @@ class CodeEditor(QPlainTextEdit):
             self._numbers.scroll(0, by)
         else:
             self._numbers.update(0, area.y(), self._numbers.width(), area.height())
+
+
+_UNDO, _REDO = QKeySequence.StandardKey.Undo, QKeySequence.StandardKey.Redo
+
+
+def _is_accept(event: QKeyEvent) -> bool:
+    is_enter = event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter)
+    return is_enter and event.modifiers() == Qt.KeyboardModifier.ControlModifier
 
 
 class _LineNumberArea(QWidget):

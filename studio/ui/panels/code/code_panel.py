@@ -1,4 +1,4 @@
-"""The Code panel: the generated source that is trained. Selection is linked with the canvas in both directions."""
+"""The Code panel: the generated source that is trained. Edits of its text become edits of the graph."""
 
 from __future__ import annotations
 
@@ -7,8 +7,13 @@ from PySide6.QtGui import QShowEvent
 from PySide6.QtWidgets import QApplication, QStackedLayout, QVBoxLayout, QWidget
 
 from studio.document.block_locations import first_path
+from studio.document.model import Document
 from studio.lowering.program import LoweringError, Program, lower
-from studio.ui.panels.code.code_editor import CodeEditor
+from studio.lowering.source_import.checked_edits import apply_checked
+from studio.lowering.source_import.source_errors import SourceError
+from studio.ui.panels.code.code_editor import CodeEditor, CodeError
+from studio.ui.panels.code.draft_bar import DraftBar
+from studio.ui.panels.code.draft_checker import DraftChecker
 from studio.ui.panels.code.python_highlighter import PythonHighlighter
 from studio.ui.project.project_store import ProjectStore
 from studio.ui.theme import theme
@@ -17,26 +22,42 @@ from studio.ui.widgets.empty_state import EmptyState
 from studio.ui.widgets.labels import label
 
 _DELAY_MS = 120
+_PAUSE_MS = 400
+"""Pause in typing after which edited code is checked."""
 
 
 class CodePanel(QWidget):
-    """Generates the code only while visible, and once for several edits in quick succession."""
+    """Generates the code only while visible, and once for several edits in quick succession.
+
+    Selection is linked with the canvas in both directions. While the text is edited, it is a draft: changes of the
+    graph do not replace it, and applying it is one edit.
+    """
 
     def __init__(self, store: ProjectStore, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._store = store
         self._program: Program | None = None
+        self._shown: Document | None = None
+        """The document of the program."""
+        self._made: tuple[str, Document] | None = None
+        """A draft without errors, and the document that it makes."""
+        self._is_applying = False
         self._stale = True
-        self._timer = QTimer(self)
-        self._timer.setSingleShot(True)
-        self._timer.setInterval(_DELAY_MS)
+        self._timer = _single_shot(self, _DELAY_MS)
         self._timer.timeout.connect(self.refresh)
+        self._pause = _single_shot(self, _PAUSE_MS)
+        self._pause.timeout.connect(self._check_draft)
+        self._checker = DraftChecker(self)
+        self._checker.checked.connect(self._on_checked)
 
         self.editor = CodeEditor()
+        self.editor.setAccessibleName("Code")
+        self.editor.make_editable()
         self._highlighter = PythonHighlighter(self.editor.document(), theme.current())
         self._notice = label("", "warning")
         self._notice.setContentsMargins(12, 6, 12, 6)
         self._notice.hide()
+        self.draft = DraftBar(self.apply, self.revert)
         copy = buttons.icon_button("copy", "Copy code", self._copy)
         copy.setProperty("kind", "chip")
         self.editor.set_corner(copy)
@@ -46,6 +67,7 @@ class CodePanel(QWidget):
         column.setSpacing(0)
         column.addWidget(self._notice)
         column.addWidget(self.editor, 1)
+        column.addWidget(self.draft)
         self._empty = EmptyState("code", "No code yet", "The Python code generated from your graph appears here.")
         self._stack = QStackedLayout(self)
         self._stack.addWidget(self._empty)
@@ -53,7 +75,12 @@ class CodePanel(QWidget):
 
         store.report_changed.connect(self._schedule)
         store.selection_changed.connect(self._mark)
+        store.document_changed.connect(self._on_document_changed)
+        store.add_draft_check(self._unapplied)
         self.editor.line_clicked.connect(self._select)
+        self.editor.accepted.connect(self.apply)
+        self.editor.cancelled.connect(self.revert)
+        self.editor.textChanged.connect(self._on_text_changed)
         theme.manager().changed.connect(self._repaint)
 
     @property
@@ -61,9 +88,14 @@ class CodePanel(QWidget):
         """The shown program; the last valid one while the graph has errors."""
         return self._program
 
+    @property
+    def is_draft(self) -> bool:
+        """Whether the text differs from the generated code."""
+        return self._program is not None and self.editor.toPlainText() != self._program.source
+
     def refresh(self) -> None:
         """Show the code of the current document. Does nothing while its check is running; the report triggers this."""
-        if not self._store.is_checked:
+        if not self._store.is_checked or self.is_draft:
             return
         self._stale = False
         try:
@@ -73,22 +105,115 @@ class CodePanel(QWidget):
             return
         self._notice.hide()
         self._stack.setCurrentIndex(1)
-        if self._program is None or program.source != self._program.source:
-            position = self.editor.verticalScrollBar().value()
-            self.editor.setPlainText(program.source)
-            self.editor.verticalScrollBar().setValue(position)
-        self._program = program
+        is_other = self._program is None or program.source != self._program.source
+        self._program, self._shown = program, self._store.document
+        if is_other:
+            self._show_source(program.source)
         self._mark()
 
     def showEvent(self, event: QShowEvent) -> None:
         super().showEvent(event)
         if self._stale:
-            QTimer.singleShot(0, self, self._refresh_if_visible)
-
-    def _refresh_if_visible(self) -> None:
-        """A dock that opens in the background is shown for a moment."""
-        if self._stale and self.isVisible():
             self.refresh()
+
+    # -- editing
+
+    def apply(self) -> None:
+        """Apply the draft to the graph as soon as it is checked."""
+        if not self.is_draft:
+            return
+        if self._shown is not self._store.document:
+            self._on_document_changed()
+            return
+        text = self.editor.toPlainText()
+        if self._made is not None and self._made[0] == text:
+            self._commit(self._made[1])
+            return
+        self._is_applying = True
+        self._check_draft()
+
+    def revert(self) -> None:
+        """Discard the draft and show the code of the graph."""
+        if self._program is None or not self.is_draft:
+            return
+        self._show_source(self._program.source)
+        self._end_draft()
+        self.refresh()
+        self._mark()
+
+    def _commit(self, made: Document) -> None:
+        self._end_draft()
+        if made is self._store.document:  # only spaces or names of variables differ
+            self.revert()
+            return
+        self._program = None  # the text is replaced by the code of the new graph
+        self._store.edit("Edit code", lambda _: made)
+
+    def _end_draft(self) -> None:
+        self._pause.stop()
+        self._is_applying, self._made = False, None
+        self.editor.show_error(None)
+        self.draft.hide()
+
+    def _on_text_changed(self) -> None:
+        if not self.is_draft:
+            self._end_draft()
+            return
+        self._made = None
+        self.editor.mark(())
+        self.draft.show_state("Edited")
+        if self._shown is not self._store.document:
+            self._on_document_changed()
+            return
+        self._pause.start()
+
+    def _check_draft(self) -> None:
+        self._pause.stop()
+        program, document, report = self._program, self._shown, self._store.check_report
+        if program is None or document is None or not self.is_draft or document is not self._store.document:
+            return
+        self.draft.show_state("Checking…")
+        catalogue, base = self._store.catalogue, self._store.base
+        text = self.editor.toPlainText()
+        self._checker.request(text, lambda text: apply_checked(document, report, program, text, catalogue, base))
+
+    def _on_checked(self, text: str, outcome: Document | SourceError) -> None:
+        if not self.is_draft or text != self.editor.toPlainText():
+            return
+        is_applying, self._is_applying = self._is_applying, False
+        if isinstance(outcome, SourceError):
+            error = CodeError(outcome.message, outcome.line, outcome.column, outcome.end_line, outcome.end_column)
+            self.editor.show_error(error, scroll=is_applying)
+            self.draft.show_error(f"Line {error.line}: {error.message}")
+            return
+        self.editor.show_error(None)
+        self._made = (text, outcome)
+        if is_applying and self._shown is self._store.document:
+            self._commit(outcome)
+        else:
+            self.draft.show_state("Edited. Apply to change the graph.")
+
+    def _on_document_changed(self, *_: object) -> None:
+        if self.is_draft and self._shown is not self._store.document:
+            self.draft.show_error("The graph has changed. Undo that change, or revert to show its code.")
+        elif self.is_draft:
+            self._pause.start()
+
+    def _unapplied(self) -> str:
+        return "The code is edited. Apply or revert it in the Code panel first." if self.is_draft else ""
+
+    # -- showing
+
+    def _show_source(self, source: str) -> None:
+        position, cursor = self.editor.verticalScrollBar().value(), self.editor.textCursor()
+        line, column = cursor.blockNumber(), cursor.positionInBlock()
+        self.editor.setPlainText(source)
+        block = self.editor.document().findBlockByNumber(min(line, self.editor.blockCount() - 1))
+        cursor = self.editor.textCursor()
+        cursor.setPosition(block.position() + min(column, max(block.length() - 1, 0)))
+        self.editor.setTextCursor(cursor)
+        self.editor.verticalScrollBar().setValue(position)
+        self.editor.document().setModified(False)
 
     def _schedule(self, *_: object) -> None:
         self._stale = True
@@ -109,13 +234,13 @@ class CodePanel(QWidget):
             self._notice.show()
 
     def _mark(self, *_: object) -> None:
-        if self._program is None:
+        if self._program is None or self.is_draft:
             return
         selected = {first_path(self._store.document, path) for path in self._store.selection}
         self.editor.mark(line for line, node in self._program.lines.items() if node in selected)
 
     def _select(self, line: int) -> None:
-        node = self._program.lines.get(line) if self._program else None
+        node = self._program.lines.get(line) if self._program and not self.is_draft else None
         if node is not None:
             self._store.select([node])
 
@@ -125,3 +250,10 @@ class CodePanel(QWidget):
     def _repaint(self) -> None:
         self._highlighter.set_theme(theme.current())
         self._mark()
+
+
+def _single_shot(parent: QWidget, interval: int) -> QTimer:
+    timer = QTimer(parent)
+    timer.setSingleShot(True)
+    timer.setInterval(interval)
+    return timer
