@@ -49,6 +49,7 @@ COMMANDS = {
         "studio.cli.node_listing:nodes",
         "List the node types. With --json, print ports, parameters and bounds.",
     ),
+    "blocks": ("studio.cli.block_commands:COMMANDS", "List, show, export and import blocks of the libraries."),
     "schema": ("studio.cli.template_commands:print_schema", "Print the JSON Schema of the project file format."),
     "templates": ("studio.cli.template_commands:list_templates", "List the project templates."),
     "new": ("studio.cli.template_commands:new", "Create a project from a template."),

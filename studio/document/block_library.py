@@ -44,6 +44,13 @@ class LibraryBlock:
         return self.definitions[self.name]
 
     @property
+    def exported(self) -> Document:
+        """The content of a file with this block alone: with its example, unless that has other blocks."""
+        if self.document.blocks.keys() == self.definitions.keys():
+            return self.document
+        return block_document(Document(blocks=dict(self.definitions)), self.name, self.name)
+
+    @property
     def origin(self) -> BlockOrigin:
         return BlockOrigin(self.library, self.name, self.digest)
 
@@ -96,7 +103,7 @@ class UserLibrary:
         """Store the block of any project file under its name. Replaces a block of this name. Raises FileError."""
         found = read_block(path, "user", any_name=True)
         self._make_folder()
-        save(found.document, self.path(found.name))
+        save(found.exported, self.path(found.name))
         return found
 
     def content(self, name: str) -> bytes | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 import sys
+import xml.etree.ElementTree as ET
 from types import ModuleType
 from typing import Any
 
@@ -13,10 +14,11 @@ import typer
 from site_pages import api, commands, pages, problems
 from studio.cli import command_line
 from studio.cli.lazy_commands import functions
+from studio.document.block_library import shipped_blocks
 from studio.lowering.problems.problem_help import HELP
 from studio.nodes.catalogue import catalogue
 from studio.nodes.types import NodeType, Role
-from studio.reference import node_pages
+from studio.reference import block_pages, node_pages
 from studio.reference.node_examples import WITH_SHAPES, shapes
 
 WITHOUT_PROGRAM = {Role.LOSS_SUM}
@@ -34,6 +36,18 @@ def test_every_node_has_a_section_with_its_parameters() -> None:
     assert [kind.key for kind in KINDS if f"{{ #{kind.key} }}" not in text] == []
     names = {parameter.name for kind in KINDS for parameter in kind.params}
     assert [name for name in names if f"| `{name}` |" not in text] == []
+
+
+def test_every_shipped_block_has_a_section_with_a_picture() -> None:
+    [(_, text)] = block_pages.pages()
+    sections = dict(zip([entry.name for entry in shipped_blocks()], text.split("\n## ")[1:], strict=True))
+    for entry in shipped_blocks():
+        found = sections[entry.name]
+        assert found.startswith(f"{entry.name} {{ #{entry.name} }}")
+        picture = ET.fromstring(found.partition("<figure>")[2].partition("</figure>")[0].strip())
+        boxes = [each for each in picture if each.tag == "rect"]
+        assert (len(boxes), len(picture.findall("path"))) == (len(entry.block.nodes), len(entry.block.wires))
+        assert [name for name in entry.block.params if f"| `{name}` |" not in found] == []
 
 
 @pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.key)

@@ -131,7 +131,7 @@ class BlockLibraryActions(QObject):
         """Write a block of a library to a project file."""
 
         def write() -> None:
-            project_files.save(entry.document, path)
+            project_files.save(entry.exported, path)
             self.notified.emit(f"Exported {entry.name} to {path.name}.", None)
 
         self._try(write)

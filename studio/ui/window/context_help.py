@@ -8,6 +8,8 @@ from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QApplication, QWidget
 
 from studio.lowering.analysis.block_types import known_type
+from studio.nodes.types import NodeType, Role
+from studio.reference.block_pages import block_section
 from studio.reference.markdown import prose
 from studio.reference.node_pages import section
 from studio.ui.canvas.overlays.canvas_tooltips import shape_at
@@ -79,7 +81,11 @@ def _selected(window: CommandWindow) -> Topic | None:
     types = (
         known_type(store.document, store.catalogue, name) for name in store.document.nodes if name in store.selection
     )
-    return next((Topic(kind.title, section(kind)) for kind in types if kind is not None), None)
+    return next((Topic(kind.title, _reference(kind)) for kind in types if kind is not None), None)
+
+
+def _reference(kind: NodeType) -> str:
+    return block_section(kind) if kind.role in (Role.BLOCK, Role.PORT) else section(kind)
 
 
 def _ancestor(widget: QWidget | None, kind: type[W]) -> W | None:
