@@ -116,6 +116,9 @@ def nearest(document: Document, path: str) -> tuple[Location, str] | None:
 def canonical_paths(document: Document, paths: Iterable[str]) -> Iterator[str]:
     """The paths of nodes that exist, with an index where copies have one."""
     for path in paths:
+        if path in document.nodes:
+            yield path
+            continue
         try:
             location, name = locate(document, path)
         except KeyError:
@@ -143,6 +146,8 @@ class Renaming:
 
     def path(self, path: str) -> str | None:
         """The path of the same node; None if it is gone."""
+        if path in self.old.nodes and path in self.new.nodes:
+            return path
         try:
             location, name = locate(self.old, path)
         except KeyError:
