@@ -17,6 +17,9 @@ from pathlib import Path
 from PySide6.QtTest import QTest
 
 from studio.document import edits
+from studio.document.block_edits import promote
+from studio.document.block_grouping import group
+from studio.document.model import Document, ParamRef
 from studio.document.project_templates import template
 from studio.ui import app
 from studio.ui.project.project import Project
@@ -33,6 +36,7 @@ PATIENCE_MS = 120_000
 def main() -> int:
     scenes = {
         "welcome": welcome, "editor": editor, "data": data, "training": training, "autograd": autograd, "error": error,
+        "block": block,
     }  # fmt: skip
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--scale", type=float, default=1.0, help="device pixel ratio")
@@ -109,8 +113,24 @@ def error(window: MainWindow) -> None:
     settle(window)
 
 
-def open_template(window: MainWindow) -> Project:
-    project = window.open_projects.from_template(template("digits-mlp"))
+def block(window: MainWindow) -> None:
+    """Inside the second copy of a repeated block, with a promoted parameter."""
+    project = open_template(window, "digits-residual")
+    project.store.edit("Group", _with_block)
+    until(lambda: project.store.is_checked)
+    window.project_views[project].canvas.reveal("residual.1.conv1a")
+    settle(window)
+
+
+def _with_block(document: Document) -> Document:
+    document, _ = group(document, ["conv1a", "norm1", "relu1a", "conv1b", "add1", "relu1b"], "residual")
+    document = promote(document, "residual", ParamRef("conv1a", "out_channels"), "width")
+    document = edits.set_param(document, "residual", "width", 24)
+    return edits.set_param(document, "residual", "repeat", 3)
+
+
+def open_template(window: MainWindow, name: str = "digits-mlp") -> Project:
+    project = window.open_projects.from_template(template(name))
     until(lambda: project.store.is_checked)
     return project
 

@@ -37,6 +37,7 @@ EDITS = (
     ('{"remove": NODE}', "remove a node with its wires"),
     ('{"rename": NODE, "name": NEW}', "rename a node; its wires are kept"),
     ('{"training": {SETTING: VALUE}}', "change settings of the run"),
+    ('{"block": NAME, "edits": [EDIT, …]}', "change the nodes and wires of a block; all its instances follow"),
 )
 """Edits of a fix."""
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterable
+from itertools import islice
 from pathlib import Path
 
 import msgspec
@@ -13,6 +14,8 @@ from msgspec.structs import replace
 from engine.registry import LONGEST_VALUE, Parameter
 from studio.cli.error_output import InputError
 from studio.document import edits
+from studio.document.block_locations import all_nodes, graph_at, locate
+from studio.document.located_edits import set_param_at
 from studio.document.model import Document, Json, TrainingSettings
 from studio.document.training_settings import TRAINING_SETTINGS
 from studio.lowering.analysis.block_types import known_type
@@ -24,6 +27,8 @@ _FORM = (
     "expected NODE.PARAM=VALUE, for example adam.lr=0.001, or NODE=TYPE to replace a node's type, for example "
     "adam=optim.SGD"
 )
+_MAX_SUGGESTED = 1000
+"""Nodes among which a similar name is searched."""
 
 
 def apply_assignments(
@@ -36,7 +41,7 @@ def apply_assignments(
     """
     for text in assignments:
         key, equals, value = (part.strip() for part in text.partition("="))
-        name, dot, param = key.partition(".")
+        name, dot, param = key.rpartition(".") if "." in key else (key, "", "")
         prefix = label or f"--set {_quote(text)}"
         if not (equals and name) or bool(dot) != bool(param) or not (dot or name in document.nodes):
             raise InputError(f"{prefix}: {_FORM}.")
@@ -48,15 +53,18 @@ def apply_assignments(
             document = edits.set_trains(document, name, _layer_names(value))
         else:
             declared = _find_parameter(document, catalogue, name, param, prefix)
-            document = edits.set_param(document, name, param, parse_value(declared, value, prefix))
+            document = set_param_at(document, name, param, parse_value(declared, value, prefix))
     return document
 
 
 def parameter_at(document: Document, catalogue: Catalogue, key: str) -> Parameter | None:
     """The declaration of "NODE.param"; None if there is no such parameter."""
-    name, _, param = key.partition(".")
-    node = document.nodes.get(name)
-    node_type = None if node is None else known_type(document, catalogue, name)
+    path, _, param = key.rpartition(".")
+    try:
+        location, name = locate(document, path)
+    except KeyError:
+        return None
+    node_type = known_type(graph_at(document, location), catalogue, name)
     return None if node_type is None else node_type.param(param)
 
 
@@ -137,13 +145,17 @@ def _find_parameter(document: Document, catalogue: Catalogue, name: str, param: 
     return declared
 
 
-def _node_type(document: Document, catalogue: Catalogue, name: str, label: str) -> NodeType:
-    node = document.nodes.get(name)
-    if node is None:
-        raise InputError(f"{label}: the project has no node {_quote(name)}. {_suggest(name, document.nodes)}")
-    node_type = known_type(document, catalogue, name)
+def _node_type(document: Document, catalogue: Catalogue, path: str, label: str) -> NodeType:
+    try:
+        location, name = locate(document, path)
+    except KeyError:
+        known = (each for each, _ in islice(all_nodes(document), _MAX_SUGGESTED))
+        names = known if "." in path else document.nodes
+        raise InputError(f"{label}: the project has no node {_quote(path)}. {_suggest(path, names)}") from None
+    graph = graph_at(document, location)
+    node_type = known_type(graph, catalogue, name)
     if node_type is None:
-        raise InputError(f"{label}: {name!r} has the unknown type {node.type!r}.")
+        raise InputError(f"{label}: {path!r} has the unknown type {graph.nodes[name].type!r}.")
     return node_type
 
 

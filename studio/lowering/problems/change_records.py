@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from operator import attrgetter
 from typing import Any, TypeAlias
 
+from studio.document.blocks import are_equal
 from studio.document.document_difference import Difference, difference
 from studio.document.model import Document, Node, Wire
 
@@ -20,6 +21,7 @@ Change: TypeAlias = dict[str, Any]
 - ``{"set": NODE, "param": PARAM, "value": VALUE}`` and ``{"clear": NODE, "param": PARAM}``
 - ``{"change": NODE, FIELD: VALUE}`` for a field of the node, such as ``type``, ``frozen`` or ``trains``
 - ``{"training": {SETTING: VALUE}}``
+- ``{"block": NAME, "edits": [CHANGE, …]}``: changes of the graph of a definition
 """
 
 _FIELDS = tuple(field for field in Node.__struct_fields__ if field not in ("at", "params"))
@@ -60,10 +62,21 @@ def _changes(old: Document, found: Difference) -> Iterator[Change]:
         yield {"connect": _ends(wire)}
     for name, node in found.changed.items():
         yield from _node_changes(name, old.nodes[name], node)
+    yield from _block_changes(old, found)
     if found.training is not None:
         fields = old.training.__struct_fields__
         pairs = {field: (getattr(old.training, field), getattr(found.training, field)) for field in fields}
         yield {"training": {field: after for field, (before, after) in pairs.items() if before != after}}
+
+
+def _block_changes(old: Document, found: Difference) -> Iterator[Change]:
+    for name, block in (found.blocks or {}).items():
+        before = old.blocks.get(name)
+        if before is not None and not are_equal(before, block):
+            yield {
+                "block": name,
+                "edits": list(changes(Document(before.nodes, before.wires), Document(block.nodes, block.wires))),
+            }
 
 
 def _find_insertion(name: str, disconnected: list[Wire], connected: list[Wire]) -> tuple[Wire, Wire, Wire] | None:

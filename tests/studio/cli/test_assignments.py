@@ -6,9 +6,11 @@ from typing import Any
 import pytest
 
 from engine.registry import Parameter, PathTo, Range
-from studio.cli.assignments import apply_assignments, parse_value
+from studio.cli.assignments import apply_assignments, parameter_at, parse_value
 from studio.cli.error_output import InputError
-from studio.document.model import Document, Endpoint, Node, Wire
+from studio.document.block_edits import promote
+from studio.document.block_grouping import group
+from studio.document.model import Document, Endpoint, Node, ParamRef, Wire
 from studio.document.project_templates import template
 from studio.nodes.catalogue import catalogue
 
@@ -92,6 +94,20 @@ def test_all_are_made() -> None:
     assert document.nodes["hidden"].params == {"out_features": 5}
     assert document.nodes["adam"].params == {"betas": [0.8, 0.9]}
     assert document.nodes["odd"] is DOCUMENT.nodes["odd"]
+
+
+def test_nodes_inside_blocks_are_reached_by_their_path() -> None:
+    document, _ = group(DOCUMENT, ["hidden"], "dense")
+    changed = apply_assignments(document, catalogue(), ["dense.hidden.out_features=5"])
+    assert changed.blocks["dense"].nodes["hidden"].params == {"out_features": 5}
+    document = promote(document, "dense", ParamRef("hidden", "out_features"), "width")
+    changed = apply_assignments(document, catalogue(), ["dense.hidden.out_features=5"])
+    assert changed.nodes["dense"].params == {"width": 5} and changed.blocks == document.blocks
+    assert parameter_at(document, catalogue(), "dense.hidden.out_features") == parameter_at(
+        DOCUMENT, catalogue(), "hidden.out_features"
+    )
+    with pytest.raises(InputError, match=r"no node .dense\.hiden.\. Did you mean .dense\.hidden."):
+        apply_assignments(document, catalogue(), ["dense.hiden.out_features=5"])
 
 
 @pytest.mark.parametrize("key", ["optim.SGD", "SGD"])

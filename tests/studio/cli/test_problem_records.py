@@ -5,6 +5,7 @@ import json
 import subprocess
 import sys
 from collections.abc import Iterable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,8 @@ import msgspec
 
 from studio.cli.assignments import apply_assignments
 from studio.document import edits, project_files
+from studio.document.block_edits import edit_block
+from studio.document.block_grouping import group
 from studio.document.model import Document, Endpoint, Node, Wire
 from studio.lowering.check import check
 from studio.lowering.problems import quick_fixes
@@ -136,6 +139,8 @@ def follow_edits(document: Document, changes: Iterable[Mapping[str, Any]]) -> Do
                 document = msgspec.structs.replace(document, nodes={**document.nodes, name: node})
             case {"training": settings}:
                 document = edits.set_training(document, **settings)
+            case {"block": name, "edits": inner}:
+                document = edit_block(document, name, partial(follow_edits, changes=inner))
             case _:
                 raise AssertionError(change)
     return document
@@ -166,6 +171,14 @@ def test_the_edits_of_a_record_do_what_its_fix_does(project: Path) -> None:
         record = Problem("error", "bad-name", "", fix=fix).within(document).as_dict()
         assert record["edits"] and unplaced(after) != unplaced(document), name
         assert unplaced(follow_edits(document, record["edits"])) == unplaced(after), (name, record["edits"])
+
+
+def test_the_edits_of_a_block_are_in_a_record_of_it(project: Path) -> None:
+    document, _ = group(project_files.load(project), ["hidden", "relu"], "dense")
+    fix = Fix("Set out_features", partial(edit_block, name="dense", edit=FIXES["clear"].edit))
+    record = Problem("error", "bad-name", "", fix=fix).within(document).as_dict()
+    assert record["edits"] == [{"block": "dense", "edits": [{"clear": "hidden", "param": "out_features"}]}]
+    assert follow_edits(document, record["edits"]) == fix.edit(document)
 
 
 def test_what_is_refused_is_a_whole_record(gradwire, project: Path, tmp_path: Path) -> None:
