@@ -1,4 +1,4 @@
-"""The command `import`: a data file as the source of a new or existing project."""
+"""The command `import`: a data file as the source of a project, or a module class of a Python file as a block."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from engine.data.tables.inference.table_schema import TableSchema, infer_table
 from engine.errors import DataError
 from studio.cli.error_output import InputError, print_json, print_text
 from studio.cli.error_reporting import report_errors
+from studio.cli.module_import import is_module, with_module
 from studio.cli.shared_options import Json, project_folder
 from studio.document import SUFFIX, project_files
 from studio.document.model import Document
@@ -23,7 +24,9 @@ _LONGEST = 30
 
 
 def import_data(
-    path: Annotated[Path, typer.Argument(metavar="DATA", help="Table, array or text file, or folder of images.")],
+    path: Annotated[
+        Path, typer.Argument(metavar="DATA", help="Table, array or text file, folder of images, or FILE.py[:CLASS].")
+    ],
     out: Annotated[
         Path, typer.Option("--out", "-o", metavar="FILE", help=f"Project file to create or extend ({SUFFIX}).")
     ],
@@ -36,6 +39,14 @@ def import_data(
         if out.suffix != SUFFIX:
             raise InputError(f"--out {out}: project files end in {SUFFIX}.")
         document = project_files.load(out) if os.path.exists(out) else Document()
+        if is_module(path):
+            document, blocks = with_module(path, document, _below(document))
+            project_files.save(document, out)
+            if as_json:
+                print_json({"event": "imported", "blocks": blocks})
+            else:
+                print_text(f"Added the block{'s' if len(blocks) > 1 else ''} {', '.join(blocks)} to {out}")
+            return
         try:
             schema = infer_table(path) if is_table(path) else None
             if schema is not None and target is not None:
