@@ -41,11 +41,12 @@ def pages() -> Iterator[tuple[str, str]]:
 def _section(entry: LibraryBlock, shipped: Iterable[str]) -> str:
     used = [each for each in entry.definitions if each != entry.name]
     links = ", ".join(f"[{each}](#{each})" if each in shipped else code(each) for each in used)
+    drawing = picture(entry.block, f"Graph of the block {entry.name}")
     return joined(
         [
             f"## {entry.name} {{ #{entry.name} }}",
             block_section(_kind(entry)),
-            f"<figure>\n{picture(entry.block, f'Graph of the block {entry.name}')}\n</figure>",
+            f'<figure style="overflow-x: auto">\n{drawing}\n</figure>',
             f"It contains {links}." if links else "",
             "**In a project file**",
             fence("json", json.dumps({entry.name: {"type": blocks.type_of(entry.name)}})),

@@ -44,7 +44,7 @@ def test_every_shipped_block_has_a_section_with_a_picture() -> None:
     for entry in shipped_blocks():
         found = sections[entry.name]
         assert found.startswith(f"{entry.name} {{ #{entry.name} }}")
-        picture = ET.fromstring(found.partition("<figure>")[2].partition("</figure>")[0].strip())
+        picture = ET.fromstring(found.partition('auto">')[2].partition("</figure>")[0].strip())
         boxes = [each for each in picture if each.tag == "rect"]
         assert (len(boxes), len(picture.findall("path"))) == (len(entry.block.nodes), len(entry.block.wires))
         assert [name for name in entry.block.params if f"| `{name}` |" not in found] == []

@@ -58,6 +58,11 @@ class PaletteOffers:
         """All types that can be added to the shown graph, then the blocks of the libraries."""
         return (*self._store.node_types, *self._library_types())
 
+    def refresh(self) -> None:
+        """Read changed files of the user's library, in the background, for the next offer."""
+        if self.libraries is not None:
+            self.libraries.refresh()
+
     def find(self, key: str) -> NodeType | None:
         """A type by its key."""
         return next((kind for kind in self.types() if kind.key == key), None)

@@ -90,6 +90,7 @@ class CanvasOverlays(QObject):
         else:
             offer = self._offers.anywhere()
         self.hint.show_hint(False)
+        self._offers.refresh()
         self.search.open_at(self._context.camera.to_view(at).toPoint(), offer)
 
     def add_at(self, match: SearchMatch, at: QPointF) -> str | None:
