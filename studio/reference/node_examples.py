@@ -61,6 +61,9 @@ DTYPES: Mapping[str, DType] = {"mask": bool_, "condition": bool_, "index": int64
 """Dtype of inputs of operations, by port."""
 
 PORTS: Mapping[tuple[str, str], Spec] = {
+    ("nn.CTCLoss", "log_probs"): Spec((50, N, 20), float32),
+    ("nn.CTCLoss", "targets"): Spec((N, 12), int64),
+    ("nn.MultiLabelMarginLoss", "target"): Spec((N, 10), int64),
     ("ops.index_select", "index"): Spec((4,), int64),
     ("functional.grid_sample", "grid"): Spec((N, 8, 8, 2), float32),
 }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from engine.nn import functional as F
 from engine.nn.functional.reduction import Deprecated, Reduction
-from engine.nn.losses.loss import Loss, WeightedLoss
+from engine.nn.losses.loss import Loss, WeightedLoss, Weights, weights_of
 from engine.registry import LOSSES
 from engine.tensors import Tensor
 
@@ -42,14 +42,15 @@ class BCEWithLogitsLoss(WeightedLoss):
 
     def __init__(
         self,
-        weight: Tensor | None = None,
+        weight: Weights = None,
         size_average: Deprecated = None,
         reduce: Deprecated = None,
         reduction: Reduction = "mean",
-        pos_weight: Tensor | None = None,
+        pos_weight: Weights = None,
     ) -> None:
         super().__init__(weight, size_average, reduce, reduction)
-        self.register_buffer("pos_weight", pos_weight)
+        self.register_buffer("pos_weight", weights_of(pos_weight))
+        self.pos_weight: Tensor | None
 
     def forward(self, input: Tensor, target: Tensor) -> Tensor:
         return F.binary_cross_entropy_with_logits(

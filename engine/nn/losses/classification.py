@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from typing import Literal
 
+from engine.dtypes import int64
 from engine.nn import functional as F
 from engine.nn.functional.reduction import Deprecated, Reduction
-from engine.nn.losses.loss import Loss, WeightedLoss
+from engine.nn.losses.loss import Loss, WeightedLoss, Weights
 from engine.nn.module import Module
 from engine.registry import LOSSES, Probability
 from engine.tensors import Tensor
+from engine.tensors.creation import full
 
 GROUP = "Classification"
 
@@ -31,7 +33,7 @@ class CrossEntropyLoss(WeightedLoss):
 
     def __init__(
         self,
-        weight: Tensor | None = None,
+        weight: Weights = None,
         size_average: Deprecated = None,
         ignore_index: int = -100,
         reduce: Deprecated = None,
@@ -69,7 +71,7 @@ class NLLLoss(WeightedLoss):
 
     def __init__(
         self,
-        weight: Tensor | None = None,
+        weight: Weights = None,
         size_average: Deprecated = None,
         ignore_index: int = -100,
         reduce: Deprecated = None,
@@ -103,7 +105,7 @@ class MultiMarginLoss(WeightedLoss):
         self,
         p: Literal[1, 2] = 1,
         margin: float = 1.0,
-        weight: Tensor | None = None,
+        weight: Weights = None,
         size_average: Deprecated = None,
         reduce: Deprecated = None,
         reduction: Reduction = "mean",
@@ -118,6 +120,7 @@ class MultiMarginLoss(WeightedLoss):
         return F.multi_margin_loss(input, target, self.p, self.margin, self.weight, reduction=self.reduction)
 
 
+@LOSSES.register(category=GROUP, title="Multi-label margin", tags=("svm", "margin", "multi-label"))
 class MultiLabelMarginLoss(Loss):
     """Multi-label hinge loss: ``Σ max(0, 1 - (x[y] - x[i])) / C`` over target classes ``y`` and other classes ``i``.
 
@@ -131,11 +134,17 @@ class MultiLabelMarginLoss(Loss):
         return F.multilabel_margin_loss(input, target, reduction=self.reduction)
 
 
+@LOSSES.register(
+    category="Sequences",
+    title="Connectionist temporal classification",
+    tags=("ctc", "alignment", "speech", "handwriting", "recognition"),
+)
 class CTCLoss(Module):
     """Connectionist temporal classification: negative log likelihood of a label sequence over all alignments.
 
     `log_probs`: log probabilities of labels and blank per frame, ``(T, N, C)`` or ``(T, C)``. `targets`: ``(N, S)``, or
-    all label sequences concatenated. Lengths: ``N`` each. Source: Graves et al., ICML 2006.
+    all label sequences concatenated. Lengths: ``N`` each, all frames and labels by default. Source: Graves et al., ICML
+    2006.
 
     Args:
         blank: index of the blank label
@@ -149,7 +158,27 @@ class CTCLoss(Module):
         self.reduction: Reduction = reduction
         self.zero_infinity = zero_infinity
 
-    def forward(self, log_probs: Tensor, targets: Tensor, input_lengths: Tensor, target_lengths: Tensor) -> Tensor:
-        return F.ctc_loss(
-            log_probs, targets, input_lengths, target_lengths, self.blank, self.reduction, self.zero_infinity
-        )
+    def forward(
+        self,
+        log_probs: Tensor,
+        targets: Tensor,
+        input_lengths: Tensor | None = None,
+        target_lengths: Tensor | None = None,
+    ) -> Tensor:
+        """Loss of label sequences.
+
+        Args:
+            log_probs: log probabilities, (T, N, C)
+            targets: labels, (N, S)
+            input_lengths: number of frames of each sample (default: T)
+            target_lengths: number of labels of each sample (default: S)
+        """
+        frames = _whole(log_probs, log_probs.shape[0]) if input_lengths is None else input_lengths
+        labels = _whole(log_probs, targets.shape[-1]) if target_lengths is None else target_lengths
+        return F.ctc_loss(log_probs, targets, frames, labels, self.blank, self.reduction, self.zero_infinity)
+
+
+def _whole(log_probs: Tensor, length: int) -> Tensor:
+    """The same length for each sample."""
+    samples = log_probs.shape[1] if log_probs.ndim == 3 else 1
+    return full((samples,), length, dtype=int64, device=log_probs.device)

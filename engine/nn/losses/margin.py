@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
+from typing import Literal, TypeAlias
 
 from engine.nn import functional as F
 from engine.nn.functional.reduction import Deprecated, Reduction
@@ -120,11 +122,23 @@ class TripletMarginLoss(Loss):
         )
 
 
+Distance: TypeAlias = Callable[[Tensor, Tensor], Tensor] | Literal["euclidean", "manhattan", "cosine"]
+"""A distance function, or its name."""
+
+DISTANCES: dict[str, Callable[[Tensor, Tensor], Tensor]] = {
+    "euclidean": F.pairwise_distance,
+    "manhattan": partial(F.pairwise_distance, p=1.0),
+    "cosine": lambda x, y: 1 - F.cosine_similarity(x, y),
+}
+"""Distances by name, for project files."""
+
+
+@LOSSES.register(category=GROUP, title="Triplet margin with distance", tags=("metric learning", "siamese", "cosine"))
 class TripletMarginWithDistanceLoss(Loss):
-    """`TripletMarginLoss` with a custom distance function.
+    """Triplet loss with another distance: ``max(0, d(anchor, positive) - d(anchor, negative) + margin)``.
 
     Args:
-        distance_function: function from two tensors to their distances (default: Euclidean distance)
+        distance_function: name of the distance, or a function from two tensors to their distances (default: euclidean)
         margin: required difference between the two distances
         swap: use the distance from positive to negative if it is smaller than from anchor to negative
         reduction: reduction over the triplets: mean, sum, or none for the unreduced losses
@@ -133,7 +147,9 @@ class TripletMarginWithDistanceLoss(Loss):
     def __init__(
         self,
         *,
-        distance_function: Callable[[Tensor, Tensor], Tensor] | None = None,
+        distance_function: Callable[[Tensor, Tensor], Tensor]
+        | Literal["euclidean", "manhattan", "cosine"]
+        | None = None,
         margin: Positive = 1.0,
         swap: bool = False,
         reduction: Reduction = "mean",
@@ -141,7 +157,10 @@ class TripletMarginWithDistanceLoss(Loss):
         super().__init__(reduction=reduction)
         if margin <= 0:
             raise ValueError(f"TripletMarginWithDistanceLoss: margin must be > 0, not {margin}")
-        self.distance_function = distance_function or F.pairwise_distance
+        if isinstance(distance_function, str) and distance_function not in DISTANCES:
+            raise ValueError(f"distance_function must be one of {', '.join(DISTANCES)}, not {distance_function!r}")
+        named = DISTANCES[distance_function] if isinstance(distance_function, str) else distance_function
+        self.distance_function = named or F.pairwise_distance
         self.margin = margin
         self.swap = swap
 

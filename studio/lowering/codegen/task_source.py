@@ -178,9 +178,24 @@ def _apply(writer: SourceWriter, name: str, names: dict[Endpoint, str]) -> ast.s
     role = writer.facts(name).type.role
     if role is Role.METRIC:
         return ast.Expr(syntax_trees.call(syntax_trees.attribute("self", "measure"), [instance, *inputs]))
-    value = _weighted_sum(writer, name, names) if role is Role.LOSS_SUM else syntax_trees.call(instance, inputs)
+    value = _weighted_sum(writer, name, names) if role is Role.LOSS_SUM else _loss_call(writer, name, names)
     [end] = _outputs(writer, [name])
     return syntax_trees.assign([syntax_trees.name(names[end])], value)
+
+
+def _loss_call(writer: SourceWriter, name: str, names: dict[Endpoint, str]) -> ast.expr:
+    """`self.cross_entropy(logits, labels)`; inputs after one without a wire are keywords."""
+    sources = writer.graph.sources(name)
+    positional: list[ast.expr] = []
+    keywords: dict[str, ast.expr] = {}
+    for index, port in enumerate(writer.facts(name).type.inputs):
+        if port.name in sources:
+            value = syntax_trees.name(names[sources[port.name]])
+            if len(positional) == index:
+                positional.append(value)
+            else:
+                keywords[port.name] = value
+    return syntax_trees.call(syntax_trees.attribute("self", name), positional, keywords)
 
 
 def _weighted_sum(writer: SourceWriter, name: str, names: dict[Endpoint, str]) -> ast.expr:

@@ -128,3 +128,13 @@ def test_refused_arguments(change: dict[str, Any], error: type[Exception], messa
     names = ("log_probs", "targets", "input_lengths", "target_lengths")
     with pytest.raises(error, match=message):
         F.ctc_loss(**{**dict(zip(names, arguments(engine), strict=True)), **change})
+
+
+def test_lengths_are_all_frames_and_labels_by_default() -> None:
+    log_probs = engine.randn(7, 3, 5).log_softmax(-1)
+    targets = engine.tensor([[1, 2, 3], [2, 2, 4], [4, 1, 1]])
+    full = nn.CTCLoss()(log_probs, targets, engine.tensor([7, 7, 7]), engine.tensor([3, 3, 3]))
+    assert nn.CTCLoss()(log_probs, targets).item() == full.item()
+    short = nn.CTCLoss()(log_probs, targets, target_lengths=engine.tensor([3, 2, 1]))
+    expected = nn.CTCLoss()(log_probs, targets, engine.tensor([7, 7, 7]), engine.tensor([3, 2, 1]))
+    assert short.item() == expected.item()

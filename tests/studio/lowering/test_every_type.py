@@ -91,6 +91,7 @@ PARAMS: dict[str, dict[str, Any]] = {
     "ops.matrix_power": {"n": 2},
     "Tensor.to": {"dtype": "float64"},
     "nn.Halves": {"dim": 2},
+    "nn.CTCLoss": {"blank": 10},
     "nn.SplitHeads": {"num_heads": 2},
     "nn.LearnedTensor": {"size": [1, 8]},
     "lr_scheduler.StepLR": {"step_size": 2},
@@ -277,6 +278,33 @@ def operation(node: Node) -> Document:
     return document({**HEAD, **nodes, **TAIL}, [*FED, *wires])
 
 
+SPECIAL: dict[str, tuple[dict[str, str | Node], list[str]]] = {
+    "nn.CTCLoss": (
+        {
+            "rows": Node("nn.Flatten", {"end_dim": 2}),
+            "frames": Node("nn.Linear", {"out_features": 11}),
+            "logs": Node("nn.LogSoftmax", {"dim": 2}),
+            "turned": Node("ops.transpose", {"dim0": 0, "dim1": 1}),
+            "words": Node("ops.unsqueeze", {"dim": 1}),
+        },
+        [
+            "conv.output -> rows.input",
+            "rows.output -> frames.input",
+            "frames.output -> logs.input",
+            "logs.output -> turned.x",
+            "turned.output -> it.log_probs",
+            "batches.target -> words.x",
+            "words.output -> it.targets",
+        ],
+    ),
+    "nn.MultiLabelMarginLoss": (
+        {"classes": Node("functional.one_hot", {"num_classes": 10})},
+        ["batches.target -> classes.x", "scores.output -> it.input", "classes.output -> it.target"],
+    ),
+}
+"""Nodes and wires of losses with other inputs."""
+
+
 def judge(node: Node) -> Document:
     """A loss or metric: of scores and classes, or of an image and the image that it should be."""
     wires = [*FED, "batches.input -> conv.input", "conv.output -> sigmoid.input"]
@@ -286,10 +314,15 @@ def judge(node: Node) -> Document:
     if node.type == "nn.CosineEmbeddingLoss":
         others = ["scores.output", "batches.target"]
     nodes = {**HEAD, "conv": CONV, "sigmoid": "nn.Sigmoid", **TAIL, "it": node}
-    first, *further = (port.name for port in catalogue()[node.type].inputs)
-    others += others[-1:] * (len(further) - len(others))
-    wires += [f"{score} -> it.{first}", "scores.output -> entropy.input"]
-    wires += [f"{other} -> it.{port}" for other, port in zip(others, further, strict=True)]
+    wires += ["scores.output -> entropy.input"]
+    if node.type in SPECIAL:
+        further_nodes, further_wires = SPECIAL[node.type]
+        nodes, wires = {**nodes, **further_nodes}, [*wires, *further_wires]
+    else:
+        first, *further = (port.name for port in catalogue()[node.type].inputs)
+        others += others[-1:] * (len(further) - len(others))
+        wires += [f"{score} -> it.{first}"]
+        wires += [f"{other} -> it.{port}" for other, port in zip(others, further, strict=True)]
     if catalogue()[node.type].role is Role.METRIC:
         return document(nodes, [*wires, "entropy.loss -> adam.loss"])
     total = {"total": "studio.LossSum"}

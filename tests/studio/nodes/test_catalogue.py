@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import pytest
 
+from engine import nn
 from engine.errors import RegistryError
 from engine.system.assets import asset
 from studio.document import node_names
@@ -103,3 +104,23 @@ def test_placeholder_ports() -> None:
     assert stand_in.input("x") == Port("x", PortType.TENSOR)
     assert stand_in.output("loss") == Port("loss", PortType.LOSS)
     assert asset(f"icons/{stand_in.icon}.svg").is_file()
+
+
+WITHOUT_NODES = {
+    "AdaptiveLogSoftmaxWithLoss": "it has parameters, which belong to the model and not to a loss",
+    "LinearCrossEntropyLoss": "it has parameters; a Linear layer and CrossEntropyLoss compute the same",
+}
+
+
+def test_every_loss_of_the_engine_is_a_node() -> None:
+    losses = {name for name in nn.__all__ if name.endswith("Loss")}
+    losses = {name for name in losses if getattr(nn, name).__name__ == name}  # without deprecated names
+    found = {each.key.removeprefix("nn.") for each in catalogue() if each.category == "loss"}
+    assert losses - found == WITHOUT_NODES.keys()
+
+
+def test_class_weights_are_lists() -> None:
+    for key in ("nn.CrossEntropyLoss", "nn.NLLLoss", "nn.MultiMarginLoss", "nn.BCEWithLogitsLoss"):
+        weight = catalogue()[key].param("weight")
+        assert weight is not None and (weight.kind, weight.default, weight.optional) == ("floats", None, True)
+        assert weight.problem([1.0, 2.0]) is None and weight.problem(2.0) is not None
