@@ -23,6 +23,11 @@ _MIN_WIDTH = 420
 Answer: TypeAlias = Literal["save", "discard", "cancel"]
 FILTER = f"Gradwire projects (*{SUFFIX});;All files (*)"
 
+DATA_FILTER = (
+    "Data files (*.csv *.tsv *.tab *.data *.dat *.txt *.parquet *.pq *.jsonl *.ndjson *.json *.npy *.npz *.tar *.md);;"
+    "All files (*)"
+)
+
 
 def message(parent: QWidget | None, text: str, detail: str = "", *, traceback: str = "") -> None:
     """Show an error message."""
@@ -104,6 +109,11 @@ def confirm_overwrite(parent: QWidget, path: Path) -> bool:
 
 def paths_to_open(parent: QWidget, folder: Path | None) -> list[Path]:
     paths, _ = QFileDialog.getOpenFileNames(parent, "Open", str(folder or ""), FILTER)
+    return [Path(path) for path in paths]
+
+
+def data_files_to_import(parent: QWidget, folder: Path | None) -> list[Path]:
+    paths, _ = QFileDialog.getOpenFileNames(parent, "Import data", str(folder or ""), DATA_FILTER)
     return [Path(path) for path in paths]
 
 

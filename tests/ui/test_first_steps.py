@@ -11,12 +11,13 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QWidget
 from pytestqt.qtbot import QtBot
 
+from engine.data.tables.inference.table_schema import SUFFIXES
 from studio.document import edits
 from studio.document.model import Endpoint, Wire
 from studio.nodes.catalogue import catalogue
 from studio.nodes.palette_search import SearchMatch
+from studio.training.data.imports.file_import import source_type
 from studio.ui.canvas.canvas_view import CanvasView
-from studio.ui.canvas.drop_handler import data_node_for
 from studio.ui.panels.inspector.node_form import NodeForm
 from studio.ui.panels.inspector.text_fields import TypedField
 from studio.ui.project.project import Project
@@ -76,23 +77,6 @@ def test_running_a_graph_with_errors_shows_the_problems_panel(
     qtbot.waitUntil(lambda: not panel.visibleRegion().isEmpty())
 
 
-@pytest.mark.parametrize(
-    ("name", "key"),
-    [("a.csv", "data.CSV"), ("a.NPY", "data.NPY"), ("a.parquet", "data.Parquet"), ("a.txt", "data.Text")],
-)
-def test_dropped_data_file_becomes_a_data_node(
-    window: MainWindow, canvas: CanvasView, tmp_path: Path, name: str, key: str
-) -> None:
-    path = tmp_path / name
-    path.write_text("a,b\n1,2\n")
-    assert drop_files(canvas.viewport(), path)
-    [node] = canvas.store.document.nodes.values()
-    assert (node.type, node.params) == (key, {"path": str(path)})
-    assert len(canvas.store.selection) == 1
-    QTest.keyClick(window.windowHandle(), Qt.Key.Key_Z, CTRL)
-    assert not canvas.store.document.nodes
-
-
 def notification_text(window: QWidget, qtbot: QtBot) -> str:
     """The text of the notification above the canvas."""
     qtbot.waitUntil(lambda: any(each.isVisible() for each in window.findChildren(NotificationBar)), timeout=3000)
@@ -102,22 +86,15 @@ def notification_text(window: QWidget, qtbot: QtBot) -> str:
 def test_refused_drop_lists_the_accepted_files(canvas: CanvasView, tmp_path: Path, qtbot: QtBot) -> None:
     assert drop_files(canvas.viewport(), tmp_path / "letter.docx", tmp_path)
     message = notification_text(canvas.window(), qtbot)
-    assert "letter.docx" in message and ".csv" in message and "Image folder" in message
+    assert "letter.docx" in message and ".csv" in message and "folder of images" in message
     assert not canvas.store.document.nodes
 
 
-def test_data_file_dropped_without_a_project_shows_a_notification(
-    window: MainWindow, tmp_path: Path, qtbot: QtBot
-) -> None:
-    assert drop_files(window, tmp_path / "a.csv")
-    assert "open or create a project" in notification_text(window, qtbot)
-
-
-def test_each_suffix_has_a_data_node() -> None:
+def test_each_suffix_of_a_data_node_can_be_imported() -> None:
     for kind in catalogue():
         for parameter in kind.params[:1]:
             for suffix in parameter.path.suffixes if parameter.path else ():
-                assert data_node_for(catalogue(), Path(f"x{suffix}")) is not None
+                assert suffix in SUFFIXES or source_type(Path(f"x{suffix}")) is not None
 
 
 def test_missing_parameters_of_a_new_node_are_reported_after_a_run_or_wire(

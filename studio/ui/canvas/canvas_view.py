@@ -62,8 +62,8 @@ class CanvasView(QGraphicsView):
 
     zoom_changed = Signal(float)
     """The new scale; 1.0 is 100%."""
-    drop_refused = Signal(str)
-    """Message about dropped files without a data node."""
+    import_requested = Signal(object, QPointF)
+    """Paths of dropped data files, and the scene position of the drop."""
     template_requested = Signal()
     """The button on the empty canvas was clicked."""
     parameters_requested = Signal()
@@ -95,7 +95,9 @@ class CanvasView(QGraphicsView):
         self.offers = offers or PaletteOffers(store)
         self.overlays = CanvasOverlays(self.context, self.canvas_actions, themes, self.offers)
         self._cameras = ScopeCameras(store, self.camera, self.canvas_actions.open_at_readable_zoom)
-        self._drop_handler = DropHandler(self.context, self.canvas_actions, self.offers.find, self.drop_refused.emit)
+        self._drop_handler = DropHandler(
+            self.context, self.canvas_actions, self.offers.find, self.import_requested.emit
+        )
         self._pointer_controller = PointerController(self.context)
         self._exposed = QRegion()
         self._has_panned = False
@@ -145,9 +147,9 @@ class CanvasView(QGraphicsView):
         """Show the requirements of a run on an empty canvas."""
         self.overlays.show_run_requirements()
 
-    def drop_files(self, paths: Iterable[Path], at: QPointF | None = None) -> None:
-        """Add data nodes for these files, or report files without a data node."""
-        self._drop_handler.drop_files(paths, at or self.camera.visible.center())
+    def import_files(self, paths: Iterable[Path], at: QPointF | None = None) -> None:
+        """Request the import of data files, in the center of the view if there is no position."""
+        self.import_requested.emit(list(paths), at or self.camera.visible.center())
 
     def reveal(self, path: str) -> None:
         """Select a node, also one inside a block, and bring it into view."""

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from pathlib import Path
+
 from PySide6.QtWidgets import QMainWindow
 
 from studio.ui.canvas.canvas_view import CanvasView
@@ -37,6 +40,9 @@ class CommandWindow(QMainWindow):
         raise NotImplementedError
 
     def new_project(self) -> None:
+        raise NotImplementedError
+
+    def import_data(self, paths: Sequence[Path] = ()) -> None:
         raise NotImplementedError
 
     def show_welcome(self) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 
@@ -13,10 +13,12 @@ from PySide6.QtWidgets import QStackedWidget, QTabWidget, QToolBar, QVBoxLayout,
 from studio.document.project_format import SUFFIX
 from studio.document.project_templates import Template, templates
 from studio.lowering.problems.problem_groups import grouped
+from studio.ui import dialogs
 from studio.ui.canvas.canvas_commands import canvas_commands
 from studio.ui.canvas.canvas_view import CanvasView
 from studio.ui.canvas.drop_handler import dropped_data_files
 from studio.ui.command_registry import CommandRegistry
+from studio.ui.data_import.data_imports import DataImports
 from studio.ui.palette.node_usage import NodeUsage
 from studio.ui.palette.palette_offers import PaletteOffers
 from studio.ui.panels.runs.run_actions import RunActions
@@ -55,6 +57,7 @@ class MainWindow(CommandWindow):
         self._node_usage = NodeUsage(settings)
         self._library_problems: list[str] = []
         self.files = FileActions(open_projects, self)
+        self.imports = DataImports(self)
         self.docks = DockArea(self)
         self.setWindowTitle("Gradwire")
         self.setAcceptDrops(True)
@@ -225,12 +228,18 @@ class MainWindow(CommandWindow):
     def dropEvent(self, event: QDropEvent) -> None:
         for path in _project_files(event):
             self.files.open(path)
-        if (data := dropped_data_files(event)) and self.canvas is not None:
-            self.canvas.drop_files(data)
-        elif data:
-            self.show_notification(
-                NotificationBar("To use a data file, open or create a project, then drop the file on its canvas.", [])
-            )
+        if data := dropped_data_files(event):
+            self.import_data(data)
+
+    def import_data(self, paths: Sequence[Path] = ()) -> None:
+        """Import data files into the open project, or a new one; ask for files if none are given."""
+        chosen = paths or dialogs.data_files_to_import(self, self.project.store.base if self.project else None)
+        if not chosen:
+            return
+        if self.canvas is None:
+            self.new_project()
+        assert self.canvas is not None
+        self.canvas.import_files(chosen)
 
     # -- widgets
 
@@ -262,6 +271,7 @@ class MainWindow(CommandWindow):
         self.open_projects.closed.connect(self._remove)
         self.open_projects.current_changed.connect(self._show)
         self.open_projects.recent_changed.connect(self._show_recent)
+        self.imports.refused.connect(lambda text: self.show_notification(NotificationBar(text, [])))
         self.files.notification_ready.connect(self.show_notification)
         self.files.status_message.connect(self.status.show_status)
         self.open_projects.libraries.changed.connect(self._show_library_problems)
@@ -306,7 +316,7 @@ class MainWindow(CommandWindow):
         project.store.selection_changed.connect(self.commands.refresh)
         project.scope.location_changed.connect(self.commands.refresh)
         project_view.canvas.find_action = self._find_action
-        project_view.canvas.drop_refused.connect(lambda text: self.show_notification(NotificationBar(text, [])))
+        project_view.canvas.import_requested.connect(partial(self.imports.start, project_view.canvas))
         project_view.canvas.template_requested.connect(self.show_welcome)
         project_view.canvas.parameters_requested.connect(partial(self._edit_parameters, project_view))
         project_view.zoomed.connect(self.status.show_zoom)

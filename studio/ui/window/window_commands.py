@@ -77,6 +77,15 @@ def _file(window: CommandWindow) -> Iterator[Command]:
     yield Command("file.welcome", "Templates…", window.show_welcome, ("Ctrl+Shift+N",), "File", "template")
     yield Command("file.open", "Open…", files.ask_and_open, ("Ctrl+O",), "File", "open")
     yield Command(
+        "file.import-data",
+        "Import data…",
+        window.import_data,
+        ("Ctrl+Shift+I",),
+        "File",
+        "data",
+        help="Add a table, arrays, images or a text to the project, as nodes that read it",
+    )
+    yield Command(
         "file.save",
         "Save",
         _action(window, files.save),

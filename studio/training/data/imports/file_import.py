@@ -85,7 +85,7 @@ def source_type(path: Path) -> tuple[str, Path] | None:
         return "data.WebDataset", path.parent
     if suffix in IMAGE_SUFFIXES:
         return _folder_source(path.parent.parent)
-    return ("data.Text", path) if suffix in (".txt", ".md") else None
+    return ("data.Text", path) if suffix in (".txt", ".md", ".py") else None
 
 
 def _folder_source(folder: Path) -> tuple[str, Path] | None:

@@ -12,7 +12,7 @@ from studio.document.model import Document, Endpoint, Json, Node, Wire
 from studio.nodes.catalogue import catalogue
 from studio.nodes.types import Role
 
-SPACING = 240.0
+SPACING = 288.0
 """Horizontal distance of nodes."""
 _LOADER_TYPE = "data.Batches"
 
@@ -41,7 +41,7 @@ class ImportPreview:
     target: str
     columns: tuple[str, ...] = ()
     rows: tuple[tuple[str, ...], ...] = ()
-    """Numbers of the first training samples after all transforms, and the target."""
+    """Target and inputs of the first training samples after all transforms."""
     classes: tuple[tuple[str, int], ...] = ()
     """Name and number of training samples of each class."""
 

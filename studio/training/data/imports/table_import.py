@@ -217,7 +217,7 @@ def _preview(source: TableSplits, splits: Splits) -> ImportPreview:
     inputs, targets = (np.asarray(part) for part in train.arrays(rows))
     names = source.class_names
     shown = [
-        (*map(_short, values), names[int(target)] if names else ", ".join(map(_short, np.atleast_1d(target))))
+        (names[int(target)] if names else ", ".join(map(_short, np.atleast_1d(target))), *map(_short, values))
         for values, target in zip(inputs, targets, strict=True)
     ]
     return ImportPreview(
@@ -225,7 +225,7 @@ def _preview(source: TableSplits, splits: Splits) -> ImportPreview:
         0 if validation is None else len(validation),
         str(splits.input),
         f"{len(names)} classes" if names else str(splits.target),
-        (*source.feature_names, "target"),
+        ("target", *source.feature_names),
         tuple(shown),
         _class_counts(source, names),
     )

@@ -1,0 +1,1 @@
+"""The import page: what a data file contains, and the nodes that read it."""
