@@ -36,7 +36,7 @@ class DataImports(QObject):
         """The open page."""
 
     def start(self, canvas: CanvasView, paths: Iterable[Path], at: QPointF) -> None:
-        """Open a page for each file, below one another; report files that no source reads."""
+        """Open a page for each file, one after the other; report files that no source reads."""
         readable, unreadable = _partition(paths)
         if unreadable:
             self.refused.emit(_refusal(unreadable))

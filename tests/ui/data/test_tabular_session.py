@@ -6,7 +6,7 @@ from pathlib import Path
 
 from PySide6.QtCore import QPoint, Qt
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QApplication, QLineEdit
+from PySide6.QtWidgets import QApplication, QLineEdit, QWidget
 from pytestqt.qtbot import QtBot
 
 from engine.system.assets import asset
@@ -16,6 +16,12 @@ from tests.ui.canvas.mouse_and_keyboard import CTRL, NO_KEY, SHIFT, MouseAndKeyb
 from tests.ui.data.test_import_page import drop_files
 
 MAX_ACTIONS = 24
+
+
+def focused() -> QWidget:
+    widget = QApplication.focusWidget()
+    assert widget is not None
+    return widget
 
 
 class CountedUser:
@@ -31,11 +37,11 @@ class CountedUser:
 
     def key(self, key: Qt.Key, keys: Qt.KeyboardModifier = NO_KEY) -> None:
         self.actions += 1
-        QTest.keyClick(QApplication.focusWidget(), key, keys)
+        QTest.keyClick(focused(), key, keys)
 
     def type(self, text: str) -> None:
         self.actions += 1
-        QTest.keyClicks(QApplication.focusWidget(), text)
+        QTest.keyClicks(focused(), text)
 
     def drag(self, start: QPoint, end: QPoint) -> None:
         self.actions += 1
@@ -77,9 +83,9 @@ def test_dropped_table_is_trained_in_few_actions(window: MainWindow, qtbot: QtBo
 
     user.key(Qt.Key.Key_Return, CTRL)
     runner = window.project.runner
-    qtbot.waitUntil(lambda: runner.state == "finished", timeout=60_000)
+    qtbot.waitUntil(lambda: runner.state == "done", timeout=60_000)
     assert runner.run is not None
     losses = runner.run.curve("loss", "validation")
-    assert losses is not None and losses[-1][1] < 0.6 * losses[0][1]
+    assert losses is not None and losses.column.values[-1] < 0.6 * losses.column.values[0]
     assert user.actions <= MAX_ACTIONS, user.actions
     assert user.actions == 16
