@@ -151,6 +151,10 @@ class Parameter:
     """Whether a whole number stays an integer, so that the result of an op with an integer tensor is one too."""
     path: PathTo | None = None
     help: str = ""
+    words: tuple[str, ...] = ()
+    """Words allowed as elements of a tuple, such as "N" in the sizes "N, -1, 4"."""
+    grammar: Callable[[str], str | None] | None = field(default=None, compare=False, repr=False)
+    """Returns why a text is invalid, as the end of a sentence, or None."""
 
     @property
     def required(self) -> bool:
@@ -182,7 +186,8 @@ class Parameter:
             if not isinstance(value, (list, tuple)):
                 return self._scalar_problem(value) or self._length_problem(None)
             items = list(cast("list[Any]", value))
-            wrong = next((problem for item in items if (problem := self._scalar_problem(item))), None)
+            numbers = [item for item in items if item not in self.words]
+            wrong = next((problem for item in numbers if (problem := self._scalar_problem(item))), None)
             return wrong or self._length_problem(len(items))
         return self._scalar_problem(value)
 
@@ -201,6 +206,8 @@ class Parameter:
             return f"must be {self._noun}, not {_quoted(value)}"
         if self.kind == "path":
             return _path_problem(str(value))
+        if self.grammar is not None:
+            return self.grammar(str(value))
         if isinstance(value, (int, float)) and not math.isfinite(_float(value)):
             return f"must be a finite number, not {_quoted(value)}"
         if self.range is not None and not self.range.allows(value):

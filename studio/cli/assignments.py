@@ -174,8 +174,9 @@ def _convert(parameter: Parameter, value: str) -> Json:
             return float(value)
         case "ints" | "floats":
             number = int if parameter.kind == "ints" else float
-            items = [number(item) for item in value.strip("()[] ").rstrip(",").split(",")]
-            return items if "," in value else items[0]
+            parts = [part.strip() for part in value.strip("()[] ").rstrip(",").split(",")]
+            items = [part if part in parameter.words else number(part) for part in parts]
+            return items if "," in value or not parameter.single else items[0]
         case "choice":
             return next((choice for choice in parameter.choices if str(choice) == value), value)
         case "path":

@@ -18,7 +18,9 @@ from studio.lowering.checks.block_checks import block_problems
 from studio.lowering.checks.common_mistakes import graph_mistakes, value_mistakes
 from studio.lowering.checks.data_source_checks import data_source_problems
 from studio.lowering.checks.data_split_checks import data_split_problems
+from studio.lowering.checks.gradient_checks import gradient_problems
 from studio.lowering.checks.memory_check import memory_problems
+from studio.lowering.checks.operation_checks import operation_problems
 from studio.lowering.checks.parameter_checks import parameter_problems
 from studio.lowering.checks.schedule_checks import schedule_problems
 from studio.lowering.checks.sequence_checks import sequence_problems
@@ -96,6 +98,8 @@ class Checker:
             *data_split_problems(flow),
             *schedule_problems(flow),
             *value_mistakes(flow),
+            *gradient_problems(flow),
+            *operation_problems(flow),
             *sequence_problems(flow),
             *sharing_problems(flow),
         ]

@@ -41,6 +41,5 @@ EXCLUDED: Mapping[str, tuple[str, ...]] = {
         *("median", "nanmedian", "kthvalue", "mode", "quantile", "nanquantile"),
         *("atleast_1d", "atleast_2d", "atleast_3d"),
     ),
-    "its inputs or outputs depend on its parameters": ("einsum", "split_with_sizes", "chunk", "unbind"),
 }
 """Names by reason."""

@@ -13,6 +13,7 @@ from engine import linalg
 from engine.nn import functional
 from engine.ops.record import REGISTRY, Op
 from engine.registry import Parameter, argument_help, documentation, parameters
+from studio.nodes.adapted_ports import CountedOutputs, NamedInputs
 from studio.nodes.derived_types import plain_help
 from studio.nodes.growing_inputs import LIST_NAMES, OPERAND_NAMES, GrowingInputs
 from studio.nodes.operation_table import OPERATIONS, Operation
@@ -68,6 +69,13 @@ HELP = {
 """Help of parameters that the function does not document."""
 
 
+BATCH_SIZE = "N"
+"""Stands for the size of the batch in parameters that are shapes."""
+
+BATCH_PORT = "batch"
+"""Input of a node with such a parameter."""
+
+
 def operation_types() -> list[NodeType]:
     """A node type for each function of `OPERATIONS`."""
     return [
@@ -84,7 +92,10 @@ def function_of(key: str) -> Callable[..., Any]:
 def _node_type(key: str, group: str, declared: Operation) -> NodeType:
     function = function_of(key)
     documented = _documented(function)
-    growing = _growing(function, declared)
+    adapt = _adaptation(function, declared)
+    inputs = tuple(_inputs(function, declared))
+    outputs = tuple(Port(name, PortType.TENSOR) for name in declared.outputs)
+    port_params = {adapt.param} if isinstance(adapt, (CountedOutputs, NamedInputs)) else set[str]()
     return NodeType(
         key=key,
         title=declared.title,
@@ -93,13 +104,13 @@ def _node_type(key: str, group: str, declared: Operation) -> NodeType:
         summary=documentation(documented).partition("\n")[0],
         help=plain_help(documented),
         icon=declared.icon or ICONS[group],
-        inputs=tuple(_inputs(function, declared)) if growing is None else growing.ports(),
-        outputs=tuple(Port(name, PortType.TENSOR) for name in declared.outputs),
+        inputs=adapt.ports() if isinstance(adapt, (GrowingInputs, NamedInputs)) else inputs,
+        outputs=adapt.ports() if isinstance(adapt, CountedOutputs) else outputs,
         params=tuple(_params(function, declared)),
         tags=(key.partition(".")[2], *declared.tags),
         role=Role.OPERATION,
-        structural=frozenset(_either(function, declared)),
-        adapt=growing,
+        structural=frozenset({*_either(function, declared), *port_params}),
+        adapt=adapt,
         target=function,
     )
 
@@ -128,9 +139,19 @@ def _inputs(function: Callable[..., Any], declared: Operation) -> Iterator[Port]
         name, has_default = argument.name, argument.default is not argument.empty
         is_optional = has_default and name not in declared.required and name not in _either(function, declared)
         yield Port(name, PortType.TENSOR, descriptions.get(name, ""), is_optional)
+    if declared.sizes:
+        yield Port(
+            BATCH_PORT, PortType.TENSOR, "tensor whose first dimension has the size N (default: x)", optional=True
+        )
 
 
-def _growing(function: Callable[..., Any], declared: Operation) -> GrowingInputs | None:
+def _adaptation(
+    function: Callable[..., Any], declared: Operation
+) -> GrowingInputs | CountedOutputs | NamedInputs | None:
+    if declared.counted:
+        return CountedOutputs(declared.counted)
+    if declared.names is not None:
+        return NamedInputs(declared.params[0].name, declared.names, declared.params[0].default)
     if takes_list(function):
         return GrowingInputs(LIST_NAMES)
     return GrowingInputs(OPERAND_NAMES) if declared.grows else None
@@ -175,7 +196,14 @@ def _params(function: Callable[..., Any], declared: Operation) -> Iterator[Param
         elif name in declared.numbers:
             yield _number(argument, descriptions.get(name, ""))
         elif name in derived:
-            yield replace(derived[name], help=derived[name].help or HELP.get(name, ""))
+            parameter = replace(derived[name], help=derived[name].help or HELP.get(name, ""))
+            if name in declared.presets:
+                parameter = replace(parameter, default=declared.presets[name], is_preset=True)
+            yield _with_batch_size(parameter) if name == declared.sizes else parameter
+
+
+def _with_batch_size(parameter: Parameter) -> Parameter:
+    return replace(parameter, words=(BATCH_SIZE,), help=f"{parameter.help}; N is the size of the batch")
 
 
 def _number(argument: inspect.Parameter, help: str) -> Parameter:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 
 from engine.registry import Parameter, Range
+from studio.nodes.einsum_text import equation_problem, operands
 
 COUNT = Range(ge=1)
+EQUATION = "nqd,nkd->nqk"
+OUTPUTS = Range(ge=1, le=64)
 DTYPES = ("float32", "float64", "float16", "bfloat16", "int64", "int32", "uint8", "bool")
 
 
@@ -18,6 +21,8 @@ class Operation:
     title: str
     tags: tuple[str, ...] = ()
     outputs: tuple[str, ...] = ("output",)
+    sizes: str = ""
+    """The argument that is a shape, in which N stands for the size of the batch."""
     numbers: tuple[str, ...] = ()
     """Arguments without a type in the signature that are numbers instead of tensors."""
     either: tuple[str, ...] = ()
@@ -30,6 +35,12 @@ class Operation:
     """Parameters that differ from those in the signature, or that it does not have."""
     inputs: tuple[str, ...] = ()
     """Inputs of a function whose signature does not name them."""
+    counted: str = ""
+    """The parameter that says how many outputs there are."""
+    presets: Mapping[str, int] = field(default_factory=dict[str, int])
+    """Defaults that differ from those of the function, because dimension 0 is the batch."""
+    names: Callable[[str], tuple[str, ...]] | None = None
+    """Reads the names of the inputs from the first parameter, which is a text."""
     grows: bool = False
     """Whether the function is associative, so that the node takes any number of inputs."""
     icon: str = ""
@@ -145,13 +156,13 @@ OPERATIONS: Mapping[str, Mapping[str, Operation]] = {
         "ops.argsort": Operation("Indices that sort", ("order", "rank"), hidden=("stable",)),
     },
     "Shape": {
-        "ops.reshape": Operation("Reshape", ("view", "heads", "flatten")),
+        "ops.reshape": Operation("Reshape", ("view", "heads", "flatten"), sizes="shape"),
         "ops.transpose": Operation("Transpose", ("swap", "swapaxes", "T")),
         "ops.permute": Operation("Permute", ("reorder", "dimensions", "rearrange")),
         "ops.movedim": Operation("Move dimensions", ("moveaxis", "channels last")),
         "ops.squeeze": Operation("Squeeze", ("remove dimension",)),
         "ops.unsqueeze": Operation("Unsqueeze", ("add dimension", "newaxis")),
-        "Tensor.expand": Operation("Expand", ("broadcast", "class token")),
+        "Tensor.expand": Operation("Expand", ("broadcast", "class token"), sizes="size"),
         "Tensor.repeat": Operation("Repeat", ("tile", "copy")),
         "ops.repeat_interleave": Operation(
             "Repeat elements",
@@ -160,7 +171,21 @@ OPERATIONS: Mapping[str, Mapping[str, Operation]] = {
             params=(Parameter("repeats", "int", range=COUNT, help="number of copies of each element"),),
         ),
         "ops.cat": Operation("Concatenate", ("concat", "join", "merge"), icon="concat"),
-        "ops.stack": Operation("Stack", ("join", "new dimension"), icon="concat"),
+        "ops.stack": Operation("Stack", ("join", "new dimension"), presets={"dim": 1}, icon="concat"),
+        "ops.split_with_sizes": Operation(
+            "Split", ("divide", "separate"), counted="split_sizes", presets={"dim": 1}, icon="split"
+        ),
+        "ops.chunk": Operation(
+            "Chunk", ("divide", "split", "halves"), counted="chunks", presets={"dim": 1}, icon="split"
+        ),
+        "ops.unbind": Operation(
+            "Unbind",
+            ("split", "unstack", "steps"),
+            counted="outputs",
+            presets={"dim": 1},
+            params=(Parameter("outputs", "int", 2, range=OUTPUTS, help="size of the dimension"),),
+            icon="split",
+        ),
         "ops.flip": Operation("Flip", ("reverse", "mirror")),
         "ops.roll": Operation("Roll", ("shift", "rotate", "circular")),
         "ops.rot90": Operation("Rotate by 90°", ("turn",)),
@@ -192,6 +217,22 @@ OPERATIONS: Mapping[str, Mapping[str, Operation]] = {
             ("sdpa", "flash", "transformer", "causal", "query", "key", "value"),
             hidden=("dropout_p", "enable_gqa"),
             icon="attention",
+        ),
+        "ops.einsum": Operation(
+            "Einsum",
+            ("einstein", "contraction", "tensor product", "attention"),
+            inputs=("a", "b"),
+            params=(
+                Parameter(
+                    "equation",
+                    "str",
+                    EQUATION,
+                    is_preset=True,
+                    help="a letter for each dimension of each input, then those of the result",
+                    grammar=equation_problem,
+                ),
+            ),
+            names=operands,
         ),
         "ops.outer": Operation("Outer product", ("vectors",)),
         "linalg.vecdot": Operation("Dot product of vectors", ("inner", "similarity")),

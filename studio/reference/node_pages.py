@@ -226,7 +226,8 @@ def _operation(kind: NodeType) -> str:
         return name
 
     tensors = {name: syntax_trees.name(name) for name in example.inputs}
-    values = {name: tuple(value) if isinstance(value, list) else value for name, value in required(kind).items()}
+    given = {each.name: each.default for each in kind.params if each.is_preset} | required(kind)
+    values = {name: tuple(value) if isinstance(value, list) else value for name, value in given.items()}
     call = ast.unparse(operation_call(kind, values, tensors, module))
     imports = [f"from {SUBPACKAGES.get(name, 'engine')} import {name}" for name in modules if name != "engine"]
     lines = [f"{name} = {MATRICES.get(kind.key) or _random(spec)}" for name, spec in example.inputs.items()]

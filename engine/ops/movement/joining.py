@@ -18,7 +18,12 @@ from engine.shape import Dim, Size, format_shape
 @composite(method=False, sample=lambda s: [(([s.normal(2, 3), s.normal(2, 3)], dim), {}) for dim in (0, 1, -1)]
            + [(([s.normal()] * 3,), {})])  # fmt: skip
 def stack(tensors: Sequence[Any], dim: int = 0) -> Any:
-    """Stack tensors of the same shape along a new dimension."""
+    """Stack tensors of the same shape along a new dimension.
+
+    Args:
+        tensors: tensors of the same shape
+        dim: the new dimension
+    """
     if hasattr(tensors, "dtype"):
         raise TypeError("stack(): the tensors must be in a list or a tuple. Use stack([a, b]).")
     for number, x in enumerate(tensors):

@@ -129,7 +129,13 @@ def split(x: Any, split_size_or_sections: int | Sequence[int], dim: int = 0) -> 
     ((s.normal(3, 6), [1, 5]), {"dim": -1}),
 ])  # fmt: skip
 def split_with_sizes(x: Any, split_sizes: Sequence[int], dim: int = 0) -> tuple[Any, ...]:
-    """Split along `dim` into pieces of the listed sizes."""
+    """Split along `dim` into pieces of the listed sizes.
+
+    Args:
+        x: any tensor
+        split_sizes: size of each piece along `dim`; their sum is the size of `dim`
+        dim: dimension to split
+    """
     return split(x, list(split_sizes), dim)
 
 
@@ -151,7 +157,13 @@ def _equal_sizes(total: int, size: int) -> list[int]:
     *(((s.normal(5, 2), n), {}) for n in (1, 2, 3, 7)), ((s.normal(3, 4), 2, -1), {}),
 ])  # fmt: skip
 def chunk(x: Any, chunks: int, dim: int = 0) -> tuple[Any, ...]:
-    """Split along `dim` into at most `chunks` pieces of equal size (the last may be smaller)."""
+    """Split along `dim` into at most `chunks` pieces of equal size (the last may be smaller).
+
+    Args:
+        x: any tensor
+        chunks: number of pieces
+        dim: dimension to split
+    """
     if chunks < 1:
         raise ShapeError(f"chunk: chunks must be at least 1, not {chunks}")
     total = x.shape[wrap_dim("chunk", dim, x.ndim)] if x.ndim else 0
@@ -205,7 +217,12 @@ def _equal_split(name: str, x: Any, pieces: Any, dim: int, least: int) -> tuple[
 
 @composite(result="tuple[Tensor, ...]", sample=lambda s: [((s.normal(3, 2), dim), {}) for dim in (0, 1, -1)])
 def unbind(x: Any, dim: int = 0) -> tuple[Any, ...]:
-    """Tuple of all slices along dimension `dim`, which is removed; views."""
+    """Tuple of all slices along dimension `dim`, which is removed; views.
+
+    Args:
+        x: any tensor
+        dim: dimension to remove
+    """
     axis = wrap_dim("unbind", dim, x.ndim)
     if x.ndim == 0:
         raise ShapeError("unbind: a 0-dimensional tensor cannot be split")

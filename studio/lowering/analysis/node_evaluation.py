@@ -16,7 +16,7 @@ import engine
 from engine.data.diagnostics import Diagnostic
 from engine.data.samples import Samples
 from engine.data.splits import Splits, check_sizes
-from engine.errors import EngineError
+from engine.errors import EngineError, ShapeError
 from engine.nn.functional.reduction import exact_shapes
 from engine.shape import Dim, Spec
 from studio.lowering.analysis.call_evaluation import evaluate_call
@@ -351,6 +351,8 @@ def _call(node_type: NodeType, function: Any, inputs: Mapping[str, Any], paramet
     with Budget() as trace, engine.no_grad(), exact_shapes():
         result = function(*positional, **tensors)
     results = cast("tuple[Any, ...]", result if isinstance(result, tuple) else (result,))
+    if node_type.role is Role.OPERATION and len(results) != len(node_type.outputs):
+        raise ShapeError(f"it gives {len(results)} tensors, but the node has {len(node_type.outputs)} outputs")
     pairs = zip(node_type.outputs, results, strict=False)
     specs = {port.name: tensor.spec for port, tensor in pairs if isinstance(tensor, engine.Tensor)}
     macs: Any = sum((call.macs for call in trace.calls), start=0)

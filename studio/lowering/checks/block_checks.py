@@ -32,6 +32,7 @@ def block_problems(expansion: Expansion, graphs: Sequence[ScopeGraph]) -> Iterat
             yield from _misplaced(each, first, name, node_type)
     for each in graphs:
         yield from _unequal_wiring(expansion, each)
+        yield from _unequal_syntax(each)
         for scope in each.scopes:
             for name in scope.copies:
                 yield from _instance_problems(scope, name, each.graph.types[name])
@@ -51,6 +52,28 @@ def _unequal_wiring(expansion: Expansion, each: ScopeGraph) -> Iterator[Problem]
             path = unfed[0].instance_path
             message = f"{path} needs a wire at {port}, because other instances of {each.block} connect it. Connect it."
             yield Problem("error", "missing-wire", message, node=path, port=port)
+
+
+def _unequal_syntax(each: ScopeGraph) -> Iterator[Problem]:
+    """Parameters that determine ports or syntax, which one class cannot have with several values."""
+    for name, node in each.graph.document.nodes.items() if each.block else ():
+        node_type = each.graph.types[name]
+        for parameter in node_type.params:
+            key = parameter.name
+            has_ports = key in node_type.structural and node_type.input(key) is None
+            if not (has_ports or parameter.grammar is not None):
+                continue
+            values = [scope.nodes[name].params.get(key) for scope in each.scopes]
+            expected = node.params.get(key) if has_ports else values[0]
+            other = next((scope for scope, value in zip(each.scopes, values, strict=True) if value != expected), None)
+            if other is not None:
+                path = other.instance_path
+                found = str(other.nodes[name].params.get(key))[:60]
+                message = (
+                    f"{path} sets {key} of {name} to {found}, but the code of the block {each.block} needs one value "
+                    f"for all instances, {str(expected)[:60]}. Make {path} unique."
+                )
+                yield Problem("error", "bad-parameter", message, node=path)
 
 
 def _misplaced(each: ScopeGraph, first: Scope, name: str, node_type: NodeType) -> Iterator[Problem]:

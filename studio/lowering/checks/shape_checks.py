@@ -24,6 +24,7 @@ from studio.lowering.checks.miswired_inputs import (
     swapped_inputs,
     targets_as_inputs,
 )
+from studio.lowering.checks.operation_checks import literal_batch, wrong_output_count
 from studio.lowering.checks.sharing_checks import shared_shape
 from studio.lowering.checks.size_origins import origin_of_rank, origin_of_size
 from studio.lowering.checks.upstream_causes import (
@@ -256,6 +257,10 @@ def _engine_error(flow: Dataflow, name: str, facts: NodeFacts) -> Problem:
             inputs.append(f"{facts.inputs[port.name]} from {end.node}")
     text = facts.outcome.failure.rstrip(".")
     message = f"{name} cannot process {' and '.join(inputs)}: {text}." if inputs else f"{name}: {text}."
+    if facts.type.role is Role.OPERATION:
+        params = [parameter.name for parameter in facts.type.params if facts.type.input(parameter.name) is None]
+        change = f"Change {' or '.join(params)}, or connect" if params else "Connect"
+        message = f"{message} {change} another output."
     return Problem("error", "shape-mismatch", message, node=name)
 
 
@@ -268,6 +273,8 @@ EXPLAINERS: tuple[Callable[[Dataflow, str, NodeFacts], Problem | None], ...] = (
     encoder_on_inputs,
     encoded_inputs,
     encoded_targets,
+    literal_batch,
+    wrong_output_count,
     _explicit_size,
     _unflattened_scores,
     _wrong_dtype,

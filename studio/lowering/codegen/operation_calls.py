@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 import ast
+import copy
 import inspect
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, cast
 
 from studio.lowering.codegen import syntax_trees
 from studio.lowering.codegen.safe_identifiers import ENGINE, METHODS, path_of
-from studio.nodes.operation_nodes import takes_list
+from studio.nodes.adapted_ports import NamedInputs
+from studio.nodes.formula_text import CONSTANTS, FUNCTIONS, Formula, parse_formula
+from studio.nodes.growing_inputs import GrowingInputs
+from studio.nodes.operation_nodes import BATCH_PORT, BATCH_SIZE, takes_list
+from studio.nodes.slice_text import parse_slice
+from studio.nodes.syntax_nodes import FORMULA, SLICE
 from studio.nodes.types import NodeType
 
 DTYPE = "dtype"
@@ -29,13 +35,53 @@ def operation_call(
         tensors: variables by connected input
         module: returns the name of a module, after it has been recorded as imported
     """
+    if node_type.key == FORMULA:
+        return formula_tree(parse_formula(str(arguments["expression"])), tensors, module)
+    if node_type.key == SLICE:
+        return ast.Subscript(tensors["x"], parse_slice(str(arguments["index"])), ast.Load())
+    arguments, tensors = _sized(arguments, tensors)
     owner, title = path_of(node_type)
-    if node_type.adapt is not None and node_type.target is not None and not takes_list(node_type.target):
+    if isinstance(node_type.adapt, NamedInputs):
+        written = [_tree(arguments[node_type.adapt.param]), *tensors.values()]
+        return syntax_trees.call(syntax_trees.attribute(module(owner), title), written)
+    if isinstance(node_type.adapt, GrowingInputs) and node_type.target is not None and not takes_list(node_type.target):
         return _fold(node_type, arguments, tensors, module(owner))
     positional, keywords = _arguments(node_type, arguments, tensors, module)
     if owner == METHODS:
         return syntax_trees.call(syntax_trees.member(positional[0], title), positional[1:], keywords)
     return syntax_trees.call(syntax_trees.attribute(module(owner), title), positional, keywords)
+
+
+def formula_tree(formula: Formula, tensors: Mapping[str, ast.expr], module: Callable[[str], str] = str) -> ast.expr:
+    """A formula with functions of the engine in place of their names, and variables in place of the inputs."""
+
+    class Names(ast.NodeTransformer):
+        def visit_Name(self, node: ast.Name) -> ast.expr:
+            if node.id in CONSTANTS:
+                return ast.Constant(CONSTANTS[node.id])
+            if node.id in FUNCTIONS:
+                return syntax_trees.attribute(module(ENGINE), node.id)
+            return tensors[node.id]
+
+    return Names().visit(copy.deepcopy(formula.tree))
+
+
+def _sized(
+    arguments: Mapping[str, Any], tensors: Mapping[str, ast.expr]
+) -> tuple[Mapping[str, Any], Mapping[str, ast.expr]]:
+    """Arguments with `x.shape[0]` in place of N, and the tensors without the one that N is taken from."""
+    others = {name: tensor for name, tensor in tensors.items() if name != BATCH_PORT}
+    if not any(isinstance(value, tuple) and BATCH_SIZE in value for value in arguments.values()):
+        return arguments, others
+    source = tensors.get(BATCH_PORT, next(iter(tensors.values())))
+    size = ast.Subscript(syntax_trees.member(source, "shape"), ast.Constant(0), ast.Load())
+
+    def sized(value: Any) -> Any:
+        if not isinstance(value, tuple):
+            return value
+        return tuple(size if item == BATCH_SIZE else item for item in cast("tuple[Any, ...]", value))
+
+    return {name: sized(value) for name, value in arguments.items()}, others
 
 
 def _fold(node_type: NodeType, arguments: Mapping[str, Any], tensors: Mapping[str, ast.expr], module: str) -> ast.expr:
@@ -91,6 +137,8 @@ def signature_of(node_type: NodeType, target: Callable[..., Any]) -> list[tuple[
 
 
 def _tree(value: Any) -> ast.expr:
+    if isinstance(value, tuple):
+        return ast.Tuple([_tree(item) for item in value], ast.Load())  # pyright: ignore[reportUnknownVariableType]
     return value if isinstance(value, ast.expr) else syntax_trees.literal(value)
 
 

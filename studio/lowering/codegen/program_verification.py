@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 import functools
 from collections.abc import Iterable, Sequence
+from types import EllipsisType
 from typing import Any, NoReturn
 
 from engine.system.syntax import parse_source
@@ -23,13 +24,15 @@ from studio.lowering.codegen.safe_identifiers import (
 )
 from studio.lowering.codegen.task_source import STEP_SETTINGS
 from studio.nodes.catalogue import catalogue
+from studio.nodes.formula_text import COMPARISONS, FUNCTIONS, OPERATORS, SIGNS
 from studio.nodes.operation_table import DTYPES
 
 NODE_TYPES: tuple[type[ast.AST], ...] = (
     *(ast.Module, ast.Import, ast.ImportFrom, ast.alias, ast.ClassDef, ast.FunctionDef, ast.arguments, ast.arg),
     *(ast.Assign, ast.Expr, ast.Return, ast.Call, ast.keyword, ast.Name, ast.Attribute, ast.Constant, ast.List),
-    *(ast.Tuple, ast.Dict, ast.Starred, ast.BinOp, ast.Add, ast.Mult, ast.UnaryOp, ast.USub, ast.Load, ast.Store),
-    *(ast.ListComp, ast.comprehension, ast.For, ast.Subscript),
+    *(ast.Tuple, ast.Dict, ast.Starred, ast.BinOp, ast.UnaryOp, ast.Load, ast.Store),
+    *(*OPERATORS, *COMPARISONS, *SIGNS, ast.Compare),
+    *(ast.ListComp, ast.comprehension, ast.For, ast.Subscript, ast.Slice),
 )
 """Allowed AST node types."""
 
@@ -82,7 +85,8 @@ def verify_source(text: str) -> ast.Module:
 @functools.cache
 def allowed_functions() -> frozenset[tuple[str, str]]:
     """Functions of imported modules that programs may call."""
-    return JOINING | {path_of(node_type) for node_type in catalogue() if node_type.target is not None}
+    of_nodes = {path_of(node_type) for node_type in catalogue() if node_type.target is not None}
+    return JOINING | of_nodes | {(ENGINE, name) for name in FUNCTIONS}
 
 
 # -- the whole tree ---------------------------------------------------------------------------
@@ -93,7 +97,7 @@ def _verify_nodes(tree: ast.Module) -> None:
         if type(node) not in NODE_TYPES:
             _reject(node, f"{type(node).__name__}, which no program has")
         if isinstance(node, ast.Constant):
-            if type(node.value) not in (type(None), bool, int, float, str) or node.kind is not None:
+            if type(node.value) not in (type(None), bool, int, float, str, EllipsisType) or node.kind is not None:
                 _reject(node, f"the constant {node.value!r}")
             continue
         for field, value in ast.iter_fields(node):
@@ -221,9 +225,7 @@ class _Class:
 
     def _value(self, value: ast.expr) -> None:
         match value:
-            case ast.Constant():
-                pass
-            case ast.UnaryOp(op=ast.USub(), operand=ast.Constant(value=int() | float())):
+            case ast.Constant(value=constant) if constant is not ...:
                 pass
             case ast.List(elts=parts) | ast.Tuple(elts=parts):
                 self._values(parts)
@@ -231,8 +233,10 @@ class _Class:
                 self._value(inner)
             case ast.Dict(keys=keys, values=values) if None not in keys:
                 self._values([*(key for key in keys if key is not None), *values])
-            case ast.BinOp(left=left, right=right):
-                self._values([left, right])
+            case ast.Subscript(value=tensor, slice=index):
+                self._subscript(tensor, index)
+            case ast.BinOp() | ast.UnaryOp() | ast.Compare():
+                self._values(_operands(value))
             case ast.Call(func=function, args=[ast.ListComp() as copies], keywords=[]) if _path(function) == COPIES:
                 self._function(function, value)
                 self._comprehension(copies)
@@ -267,6 +271,17 @@ class _Class:
                 return bool(layers) and self._members.issuperset(layers) and parameter == OWN
             case _:
                 return False
+
+    def _subscript(self, tensor: ast.expr, index: ast.expr) -> None:
+        """`x[:, -1]`, or `x.shape[0]`."""
+        match tensor, index:
+            case ast.Attribute(value=ast.Name() as owner, attr="shape"), ast.Constant(value=0):
+                self._value(owner)
+            case ast.Name(), _:
+                self._value(tensor)
+                _verify_index(index)
+            case _:
+                _reject(tensor, f"an index of {ast.unparse(tensor)[:100]!r}")
 
     def _comprehension(self, copies: ast.ListComp) -> None:
         """`[Block(width=width) for width in …]`."""
@@ -315,6 +330,43 @@ class _Class:
                 allowed = False
         if not allowed:
             _reject(call, f"a call of {ast.unparse(function)[:100]!r}")
+
+
+def _operands(value: ast.BinOp | ast.UnaryOp | ast.Compare) -> list[ast.expr]:
+    """The operands of an operator. Numbers alone are not compared, and have no powers, which may be very large."""
+    match value:
+        case ast.BinOp(left=left, op=operator, right=right):
+            if isinstance(operator, ast.Pow) and not _has_name(left):
+                _reject(value, f"{ast.unparse(value)[:100]!r}, the power of a number")
+            return [left, right]
+        case ast.UnaryOp(operand=operand):
+            return [operand]
+        case ast.Compare(left=left, comparators=[right]) if _has_name(value):
+            return [left, right]
+        case _:
+            return _reject(value, f"the comparison {ast.unparse(value)[:100]!r}")
+
+
+def _has_name(tree: ast.expr) -> bool:
+    return any(isinstance(each, ast.Name) for each in ast.walk(tree))
+
+
+def _verify_index(index: ast.expr) -> None:
+    """Reject what `parse_slice` does not make."""
+    match index:
+        case ast.Tuple(elts=parts):
+            for part in parts:
+                _verify_index(part)
+        case ast.Slice(lower=lower, upper=upper, step=step):
+            for each in (lower, upper, step):
+                if each is not None:
+                    _verify_index(each)
+        case ast.UnaryOp(op=ast.USub(), operand=ast.Constant(value=int())) | ast.Constant(value=int()):
+            pass
+        case ast.Constant(value=value) if value is ...:
+            pass
+        case _:
+            _reject(index, f"the index {ast.unparse(index)[:100]!r}")
 
 
 def _is_base_init(call: ast.expr) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 from studio.document import blocks
 from studio.document.block_edits import promoted_as
@@ -165,13 +165,29 @@ class SourceWriter:
             for key, value in arguments.items():
                 if key in written:
                     values.setdefault(key, {})[scope] = value
-        return {key: self.value(name, key, self._complete(name, key, by_scope)) for key, by_scope in values.items()}
+        complete = {key: self._complete(name, key, by_scope) for key, by_scope in values.items()}
+        worded = {parameter.name for parameter in self.facts(name).type.params if parameter.words}
+        return {
+            key: self._elements(name, key, by_scope) if key in worded else self.value(name, key, by_scope)
+            for key, by_scope in complete.items()
+        }
+
+    def _elements(self, name: str, param: str, values: Mapping[Scope, Any]) -> Any:
+        """The value of an argument that may have words; its elements that differ between scopes are variables."""
+        lengths = {len(cast("tuple[Any, ...]", value)) if isinstance(value, tuple) else 0 for value in values.values()}
+        if len(lengths) != 1:
+            return self.value(name, param, values)
+        return tuple(
+            self.value(name, param, {scope: value[index] for scope, value in values.items()})
+            for index in range(lengths.pop())
+        )
 
     def settings(self, name: str, stored: Callable[[str], ast.expr]) -> dict[str, Any]:
         """Arguments of an operation that are set. `stored` gives the attribute that holds an argument of the class."""
         explicit = {key for scope in self.scopes for key in self.facts(name, scope).arguments.explicit}
+        explicit |= {parameter.name for parameter in self.facts(name).type.params if parameter.is_preset}
         values = {key: value for key, value in self._keywords(name).items() if key in explicit}
-        return {key: stored(value.id) if isinstance(value, ast.Name) else value for key, value in values.items()}
+        return {key: _stored(value, stored) for key, value in values.items()}
 
     def reads(self, port: str) -> bool:
         """Whether an input port of the block has a value in an instance, and a needed node or an output reads it."""
@@ -259,3 +275,10 @@ class SourceWriter:
         """The preferred variable name of an output, before conflicts are resolved."""
         outputs = self.graph.types[end.node].outputs
         return end.node if len(outputs) == 1 else f"{end.node}_{end.port}"
+
+
+def _stored(value: Any, stored: Callable[[str], ast.expr]) -> Any:
+    """A value with the attributes of the class in place of arguments of its constructor."""
+    if isinstance(value, tuple):
+        return tuple(_stored(item, stored) for item in value)  # pyright: ignore[reportUnknownVariableType]
+    return stored(value.id) if isinstance(value, ast.Name) else value

@@ -18,6 +18,7 @@ HELP: Mapping[str, str] = {
     "shared-weights": "Nodes that share weights are one layer, which is called several times in a step.",
     "shared-layers": "Two optimizers that change the same parameters undo each other's steps.",
     "unknown-layer": "An optimizer can only train layers with parameters that its loss depends on.",
+    "no-gradient": "A layer learns from the gradient that flows back from the loss through every operation between.",
     "left-alone": "A layer that no optimizer trains keeps its random initial values.",
     "unknown-figure": "The best weights are selected by a loss or metric that the run computes.",
     # names and wires
@@ -41,6 +42,7 @@ HELP: Mapping[str, str] = {
     "bad-arguments": "Each parameter is valid alone, but not in this combination.",
     "bad-data": "The files of a data source cannot be read as this source expects them.",
     "shape-mismatch": "The node cannot process a tensor of this shape.",
+    "literal-batch": "The last batch of an epoch may be smaller, so a shape must not contain the size of the batch.",
     "wrong-dtype": "Layers expect float32. Convert integers and float64 before them.",
     "wrong-target": "A classification loss expects class indices as targets; a regression loss expects numbers.",
     "wrong-encoding": "One-hot encoding turns each class index into a vector with one element per class.",

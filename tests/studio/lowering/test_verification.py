@@ -14,9 +14,10 @@ from studio.document.model import Document, Node
 from studio.lowering import LoweringError, lower
 from studio.lowering.check import check
 from studio.lowering.codegen.program_verification import allowed_functions, verify_source
-from studio.lowering.codegen.safe_identifiers import UnsafeSyntaxError, identifier
+from studio.lowering.codegen.safe_identifiers import UnsafeSyntaxError, identifier, path_of
 from studio.lowering.program import Program
 from studio.nodes import catalogue
+from studio.nodes.formula_text import FUNCTIONS
 from tests.studio.lowering.graphs import changed, digits, mlp, report, wire
 
 ROOT = Path(__file__).parents[3]
@@ -113,7 +114,9 @@ def test_identifiers_enter_syntax_trees_in_one_file_only() -> None:
 
 def test_programs_call_only_catalogue_entries() -> None:
     assert ("nn", "Linear") in allowed_functions() and ("engine", "cat") in allowed_functions()
-    assert len(allowed_functions()) == len([each for each in catalogue() if each.target is not None]) + 4
+    of_nodes = {path_of(each) for each in catalogue() if each.target is not None}
+    of_formulas = {("engine", name) for name in FUNCTIONS}
+    assert len(allowed_functions()) == len(of_nodes | of_formulas) + 4
 
 
 INSERTED = {

@@ -49,7 +49,7 @@ def read(parameter: Parameter, text: str, *, per_copy: bool = False) -> Any:
     if parameter.optional and text.lower() == "none":
         return None
     word = text if parameter.relative_to is None else normalized(text)
-    value = word if parameter.accepts_text(word) else _parse(parameter.kind, text)
+    value = word if parameter.accepts_text(word) else _parse(parameter, text)
     if (problem := parameter.problem(value)) is not None:
         raise InvalidTextError(problem)
     return value
@@ -67,12 +67,12 @@ def is_incomplete(parameter: Parameter, text: str) -> bool:
     return _INCOMPLETE.fullmatch(last) is not None and not text.strip()[-1:].isdigit()
 
 
-def _parse(kind: str, text: str) -> Any:
+def _parse(parameter: Parameter, text: str) -> Any:
+    kind = parameter.kind
     if kind in ("ints", "floats"):
-        items = [
-            _number(kind.removesuffix("s"), part.strip()) for part in text.strip("()[]").split(",") if part.strip()
-        ]
-        return items if len(items) != 1 else items[0]
+        parts = [part.strip() for part in text.strip("()[]").split(",") if part.strip()]
+        items = [part if part in parameter.words else _number(kind.removesuffix("s"), part) for part in parts]
+        return items if len(items) != 1 or not parameter.single else items[0]
     return _number(kind, text) if kind in ("int", "float") else text
 
 
