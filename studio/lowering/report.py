@@ -54,5 +54,10 @@ class Report:
         return sum(info.parameters for name, info in self.nodes.items() if "." not in name)
 
     @property
+    def memory(self) -> int:
+        """Bytes of all outputs for one sample."""
+        return sum(info.memory for name, info in self.nodes.items() if "." not in name)
+
+    @property
     def macs(self) -> int:
         return sum(info.macs for name, info in self.nodes.items() if "." not in name)

@@ -98,6 +98,15 @@ class Settings:
         self._store.setValue("shows_regions", int(value))
 
     @property
+    def heat_map(self) -> str:
+        """Key of the figure that nodes are colored by; empty for none."""
+        return str(self._store.value("heat_map", ""))
+
+    @heat_map.setter
+    def heat_map(self, value: str) -> None:
+        self._store.setValue("heat_map", value)
+
+    @property
     def node_usage(self) -> str:
         """How often each node type was added, as JSON text; see `NodeUsage`."""
         return str(self._store.value("palette/usage", ""))

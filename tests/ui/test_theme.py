@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from itertools import combinations
+from itertools import combinations, pairwise
 
 import pytest
 from PySide6.QtGui import QColor
@@ -12,7 +12,7 @@ from pytestqt.qtbot import QtBot
 
 from engine.system.assets import asset
 from studio.nodes.types import CATEGORIES, PortType
-from studio.ui.canvas.canvas_style import CanvasStyle, flow_color
+from studio.ui.canvas.canvas_style import HEAT_LEVELS, CanvasStyle, flow_color, heat_color
 from studio.ui.canvas.wires.wire_role import WireRole
 from studio.ui.theme import stylesheet, theme
 from studio.ui.theme.theme import Theme, ThemeManager, contrast
@@ -70,6 +70,16 @@ def test_text_on_category_colors_has_contrast(tested_theme: Theme) -> None:
     for name in CATEGORIES:
         color = tested_theme.category(name)
         assert contrast(tested_theme.on(color), color) >= 4.5
+
+
+def test_heat_maps_have_readable_text_and_distinct_levels(tested_theme: Theme) -> None:
+    colors = [heat_color(tested_theme, level) for level in range(HEAT_LEVELS + 1)]
+    assert colors[0] == tested_theme.color("raised")
+    for color in colors:
+        assert contrast(tested_theme.color("text"), color) >= 4.5, color.name()
+    brightness = [contrast(color, QColor("black")) for color in colors]
+    assert brightness == sorted(brightness, reverse=not tested_theme.is_dark)  # distinct without color vision
+    assert all(contrast(a, b) > 1.05 for a, b in pairwise(colors))
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -10,6 +10,7 @@ from typing import Any
 from engine.shape import Dim, Spec
 from studio.document.block_expansion import Expansion
 from studio.document.model import Endpoint, Node
+from studio.lowering.analysis.activation_memory import outputs_bytes
 from studio.lowering.analysis.input_scale import InputScale
 from studio.lowering.analysis.node_arguments import NodeArguments, resolve_arguments, resolve_paths
 from studio.lowering.analysis.node_evaluation import (
@@ -179,6 +180,7 @@ def _analyze_node(
         outputs={port: value for port, value in outputs.items() if isinstance(value, Spec)},
         parameters=outcome.parameters,
         macs=outcome.macs,
+        memory=outputs_bytes(outcome.outputs.values()),
         summary=summary(node_type, arguments, inputs, outcome.outputs),
     )
     labels = {port: str(value) for port, value in outputs.items()}

@@ -17,11 +17,13 @@ def instance_infos(flow: Dataflow) -> dict[str, NodeInfo]:
     """Figures of all expanded instances, by path; those of a repeated instance are of all copies together."""
     parameters: Counter[str] = Counter()
     macs: Counter[str] = Counter()
+    memory: Counter[str] = Counter()
     for name, facts in flow.facts.items():
         outer = name.rpartition(".")[0]
         while outer:
             parameters[outer] += facts.info.parameters
             macs[outer] += facts.info.macs
+            memory[outer] += facts.info.memory
             outer = outer.rpartition(".")[0]
     infos: dict[str, NodeInfo] = {}
     for scope in flow.expansion.root.with_inner():
@@ -34,6 +36,7 @@ def instance_infos(flow: Dataflow) -> dict[str, NodeInfo]:
                 _outputs(flow, scope, name),
                 parameters[path],
                 macs[path],
+                memory[path],
                 _summary(copies, parameters[path]),
             )
     return infos

@@ -26,6 +26,8 @@ class NodeInfo:
     parameters: int = 0
     macs: int = 0
     """Multiply-adds for one sample."""
+    memory: int = 0
+    """Bytes of the outputs for one sample."""
     summary: str = ""
     """The line below the title of a node: "64 → 128", "p = 0.2"."""
 

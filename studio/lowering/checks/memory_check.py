@@ -8,7 +8,8 @@ from typing import Any, cast
 import psutil
 
 from engine.data.file_access import format_bytes
-from engine.shape import Dim, Spec, count
+from engine.shape import Spec
+from studio.lowering.analysis.activation_memory import batch_bytes
 from studio.lowering.analysis.dataflow import Dataflow
 from studio.lowering.analysis.node_evaluation import SampleSpec
 from studio.lowering.analysis.node_facts import NodeFacts
@@ -63,6 +64,4 @@ def _bytes(value: object, batch: int) -> int:
     """Size of a batch, or of one sample, in bytes."""
     if isinstance(value, SampleSpec):
         return max(_bytes(value.input, 1), _bytes(value.target, 1))
-    if not isinstance(value, Spec):
-        return 0
-    return count(size.at(batch) if isinstance(size, Dim) else size for size in value.shape) * value.dtype.itemsize
+    return batch_bytes(value, batch) if isinstance(value, Spec) else 0

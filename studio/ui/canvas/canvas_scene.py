@@ -176,6 +176,16 @@ class CanvasScene(QGraphicsScene):
                 item.state.progress = shares.get(name)
                 item.update()
 
+    def set_heat(self, levels: Mapping[str, int], figures: Mapping[str, str]) -> None:
+        """Color nodes by the levels of a heat map, and show figures on them. Without figures, remove the colors."""
+        self._refresh_nodes(name for name in self._content.set_figures(figures) if name in self.nodes)
+        for name, item in self.nodes.items():
+            level = levels.get(name, 0) if figures else None
+            if item.state.heat != level:
+                item.state.heat = level
+                item.update()
+        self.overview_layer.refresh()
+
     def set_pending_wire(self, pending: PendingWire | None) -> None:
         """Highlight matching ports and fade other nodes while a wire is drawn."""
         if (detached := self._pending and self._pending.detached) and detached in self.wires:

@@ -36,6 +36,9 @@ FRAME_TOKENS: dict[FrameColor, str] = {
 
 NAME_PX, TEXT_PX, MONO_PX = 13, 11, 11
 
+HEAT_LEVELS = 5
+"""Number of colors of a heat map."""
+
 _NO_PEN = QPen(Qt.PenStyle.NoPen)
 
 
@@ -86,6 +89,8 @@ class CanvasStyle:
         self.frame_fill = {name: QBrush(mix(self.background, color, 0.08)) for name, color in frame_colors.items()}
 
         self.role_colors = {role: flow_color(theme, role) for role in WireRole}
+        self.heat = [QBrush(heat_color(theme, level)) for level in range(HEAT_LEVELS + 1)]
+        """Fill of a node by the level of its figure; 0 is none."""
         self.port_brush = {role: QBrush(color) for role, color in self.role_colors.items()}
         self.port_glow = {role: QBrush(flow_color(theme, role, 0.35)) for role in WireRole}
         self.port_ring = {role: QPen(color, 1.5) for role, color in self.role_colors.items()}
@@ -122,6 +127,12 @@ class CanvasStyle:
     def icon(self, name: str, color: QColor, size: float, device_scale: float) -> QPixmap:
         """An icon as a pixmap in screen resolution."""
         return _icon(name, color.rgba(), max(round(size * device_scale), 1))
+
+
+def heat_color(theme: Theme, level: int) -> QColor:
+    """The color of a level of a heat map: from the color of nodes to one in which text stays readable."""
+    strongest = 0.55 if theme.is_dark else 0.75
+    return mix(theme.color("raised"), theme.category("loss"), strongest * level / HEAT_LEVELS)
 
 
 def hairline(color: QColor) -> QPen:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 
 from studio.document.model import Document, Endpoint, Node, Wire
 from studio.lowering.analysis.node_facts import NodeInfo
@@ -25,6 +26,7 @@ class SceneContent:
         self._problems: dict[str, tuple[Problem, ...]] = {}
         self._wire_errors: dict[Wire | Endpoint, str] = {}
         self._live: dict[str, str] = {}
+        self._figures: Mapping[str, str] = {}
 
     def set_report(self, report: Report, names: Iterable[str]) -> list[str]:
         """Set the check report. Returns those of `names` whose summary or problems have changed."""
@@ -49,13 +51,18 @@ class SceneContent:
         self._live = dict(values)
         return names
 
+    def set_figures(self, figures: Mapping[str, str]) -> set[str]:
+        """Set the figures of a heat map by node. Returns the nodes whose figure has changed."""
+        old, self._figures = self._figures, figures
+        return {name for name in (*old, *figures) if old.get(name) != figures.get(name)}
+
     def remove_live(self, name: str) -> None:
         """Remove the live value of a node that was renamed."""
         self._live.pop(name, None)
 
     def of_node(self, name: str, node: Node, document: Document) -> NodeContent:
         """The content of a node of `document`."""
-        return node_content(
+        content = node_content(
             name,
             node,
             node_type(document, self._catalogue, name),
@@ -63,6 +70,9 @@ class SceneContent:
             live=self._live.get(name, ""),
             problems=self._problems.get(name, ()),
         )
+        figure = self._figures.get(name, "")
+        has_room = content.has_line or not content.labeled  # the figure does not change the size of the node
+        return replace(content, live=figure) if figure and has_room and not content.live else content
 
     def label_and_error(self, wire: Wire) -> tuple[str, str]:
         """Shape label and error message of a wire; empty if there is none."""

@@ -14,6 +14,7 @@ from studio.training.session_events import Failed, StateChanged, Warned
 from studio.ui import number_format
 from studio.ui.canvas.canvas_view import CanvasView
 from studio.ui.canvas.compile_overlay import CompileOverlay
+from studio.ui.canvas.heat_map import HeatMap
 from studio.ui.canvas.region_layer import Choice
 from studio.ui.palette import PalettePanel
 from studio.ui.palette.palette_offers import PaletteOffers
@@ -86,6 +87,7 @@ class ProjectView(QObject):
         self.autograd = AutogradPanel(store, runner)
         self.compile = CompilePanel(store, runner, project.explainer)
         self.overlay = CompileOverlay(self.canvas, project.explainer)
+        self.heat_map = HeatMap(self.canvas, self.overlay.legend)
         self.code = CodePanel(store)
         self.log = LogPanel()
         self.panels: dict[str, QWidget] = {
@@ -138,6 +140,8 @@ class ProjectView(QObject):
         self.overlay.toggled.connect(self._save_overlay_setting)
         self.overlay.break_chosen.connect(self._show_break)
         self.overlay.show_overlay(self._settings.shows_regions)
+        self.heat_map.show_figure(self._settings.heat_map)
+        self.heat_map.changed.connect(self._save_heat_map)
 
     def _search_node(self) -> None:
         self.canvas.setFocus()
@@ -163,6 +167,9 @@ class ProjectView(QObject):
 
     def _save_overlay_setting(self, on: bool) -> None:
         self._settings.shows_regions = on
+
+    def _save_heat_map(self, key: str) -> None:
+        self._settings.heat_map = key
 
     def _show_break(self, index: int) -> None:
         self.graph_break_requested.emit()

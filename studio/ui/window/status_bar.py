@@ -5,6 +5,7 @@ from __future__ import annotations
 from PySide6.QtCore import QSize, Qt, QTimer, Signal
 from PySide6.QtWidgets import QLabel, QStatusBar, QToolButton, QWidget
 
+from engine.data.file_access import format_bytes
 from studio.lowering.problems.problem_groups import grouped
 from studio.lowering.report import Report
 from studio.ui import number_format
@@ -44,9 +45,10 @@ class StatusBar(QStatusBar):
         self._clear_timer.setSingleShot(True)
         self._clear_timer.timeout.connect(lambda: self._message.setText(""))
         self.addPermanentWidget(self.compile_button)
-        self._parameters, self._macs, self._device, self._zoom = (self._value_label() for _ in range(4))
+        self._parameters, self._macs, self._memory, self._device, self._zoom = (self._value_label() for _ in range(5))
         self._parameters.setToolTip("Number of trainable parameters")
         self._macs.setToolTip("Multiply-accumulate operations (MACs) of one sample's forward pass")
+        self._memory.setToolTip("Activation memory: size of the outputs of all nodes for one sample")
         self._device.setToolTip("Device of the last run")
         self._zoom.setToolTip("Canvas zoom")
         self.watch(None)
@@ -70,7 +72,7 @@ class StatusBar(QStatusBar):
             project.runner.refused.connect(self._show_refusal)
             project.store.document_changed.connect(self._clear_refusal)
             project.runner.events.connect(self._show_run)
-        for widget in (self.check, self._parameters, self._macs, self._device, self._zoom):
+        for widget in (self.check, self._parameters, self._macs, self._memory, self._device, self._zoom):
             widget.setVisible(project is not None)
         self.refresh()
 
@@ -100,6 +102,7 @@ class StatusBar(QStatusBar):
         self._show_check(report if self._project.store.document.nodes else None)
         self._parameters.setText(number_format.count(report.parameters, "parameters"))
         self._macs.setText(number_format.macs(report.macs))
+        self._memory.setText(format_bytes(report.memory))
         self._show_run()
 
     def _show_run(self, *_: object) -> None:

@@ -12,6 +12,7 @@ from studio.document.block_locations import all_nodes
 from studio.lowering.analysis.block_types import BlockTypes
 from studio.ui import dialogs
 from studio.ui.canvas.canvas_view import CanvasView
+from studio.ui.canvas.heat_map import FIGURES
 from studio.ui.command_registry import Command
 from studio.ui.project.project import Project
 from studio.ui.theme.theme import MODES, Mode
@@ -200,6 +201,17 @@ def _view(window: CommandWindow) -> Iterator[Command]:
         enabled=is_open,
         checked=_when(window, lambda project: window.project_views[project].overlay.is_on),
     )
+    for key, figure in FIGURES.items():
+        yield Command(
+            f"view.color-{key}",
+            f"Color by {figure.title.lower()}",
+            _action(window, lambda project, key=key: window.project_views[project].heat_map.toggle(key)),
+            (),
+            "View/Color by",
+            help=f"Color nodes by their share, and show it on them: {figure.help.lower()}",
+            enabled=is_open,
+            checked=_when(window, lambda project, key=key: window.project_views[project].heat_map.key == key),
+        )
     yield Command("view.layout", "Restore default layout", window.restore_layout, (), "View", "layout", enabled=is_open)
     for mode in MODES:
         yield Command(

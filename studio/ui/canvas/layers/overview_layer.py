@@ -34,7 +34,8 @@ class OverviewLayer(QGraphicsRectItem):
         self._nodes = nodes
         self._wires = wires
         self._stale = True
-        self._patches: dict[str, list[QRectF]] = {}
+        self._patches: dict[str | int, list[QRectF]] = {}
+        """Nodes by category, or by level of the heat map."""
         self._paths: dict[WireRole, QPainterPath] = {}
         self._moving_nodes: set[NodeItem] = set()
         self._moving_wires: set[WireItem] = set()
@@ -73,7 +74,7 @@ class OverviewLayer(QGraphicsRectItem):
                 painter.drawPath(wire.path)
         painter.setPen(style.no_pen)
         for category, patches in self._patches.items():
-            painter.setBrush(style.category_brush[category])
+            painter.setBrush(style.heat[category] if isinstance(category, int) else style.category_brush[category])
             painter.drawRects(patches)
         for node in self._moving_nodes:
             painter.setBrush(style.category_brush[node.content.category])
@@ -100,9 +101,9 @@ class OverviewLayer(QGraphicsRectItem):
         return pen
 
     def _collect_shapes(self) -> None:
-        patches: defaultdict[str, list[QRectF]] = defaultdict(list)
+        patches: defaultdict[str | int, list[QRectF]] = defaultdict(list)
         for node in set(self._nodes.values()) - self._moving_nodes:
-            patches[node.content.category].append(_rect(node))
+            patches[node.content.category if node.state.heat is None else node.state.heat].append(_rect(node))
         paths: defaultdict[WireRole, QPainterPath] = defaultdict(QPainterPath)
         for wire in set(self._wires.values()) - self._moving_wires:
             paths[wire.role].addPath(wire.path)

@@ -57,6 +57,8 @@ class NodeState:
     """Keys of ports that match the wire being drawn."""
     faded: bool = False
     progress: float | None = None
+    heat: int | None = None
+    """Level of the node in a heat map; None without a heat map."""
 
 
 def prepare_drawing(content: NodeContent, layout: NodeLayout, style: CanvasStyle) -> NodeDrawing:
@@ -103,20 +105,20 @@ def paint_node(painter: QPainter, node: NodeDrawing, state: NodeState, style: Ca
     """Paint a node with its top left corner at the origin."""
     painter.setOpacity(0.3 if state.faded else 0.55 if node.content.muted else 1.0)
     if zoom.detail is LevelOfDetail.FULL:
-        _paint_body(painter, node, style, zoom)
+        _paint_body(painter, node, state, style, zoom)
         _paint_ports(painter, node, state, style)
     else:
-        _paint_patch(painter, node, style, zoom)
+        _paint_patch(painter, node, state, style, zoom)
     painter.setOpacity(0.3 if state.faded else 1.0)
     _paint_state(painter, node.layout, state, style)
     _paint_badges(painter, node.content, node.layout.width, style, zoom)
     painter.setOpacity(1.0)
 
 
-def _paint_body(painter: QPainter, node: NodeDrawing, style: CanvasStyle, zoom: Zoom) -> None:
+def _paint_body(painter: QPainter, node: NodeDrawing, state: NodeState, style: CanvasStyle, zoom: Zoom) -> None:
     content = node.content
     painter.setPen(style.failed if content.error else style.border_muted if content.muted else style.border)
-    painter.setBrush(style.body)
+    painter.setBrush(style.body if state.heat is None else style.heat[state.heat])
     painter.drawPath(node.body)
     painter.setPen(style.no_pen)
     painter.setBrush(style.header[content.category])
@@ -179,11 +181,11 @@ def _paint_ports(painter: QPainter, node: NodeDrawing, state: NodeState, style: 
         painter.drawEllipse(position, PORT + extra, PORT + extra)
 
 
-def _paint_patch(painter: QPainter, node: NodeDrawing, style: CanvasStyle, zoom: Zoom) -> None:
+def _paint_patch(painter: QPainter, node: NodeDrawing, state: NodeState, style: CanvasStyle, zoom: Zoom) -> None:
     """Paint color and readable name at low zoom."""
     content = node.content
     painter.setPen(style.failed if content.error else style.category_line[content.category])
-    painter.setBrush(style.patch[content.category])
+    painter.setBrush(style.patch[content.category] if state.heat is None else style.heat[state.heat])
     painter.drawPath(node.body)
     pixels = round(_FAR_TEXT / zoom.scale)
     if node.overview_name is None or node.overview_name[0] != pixels:

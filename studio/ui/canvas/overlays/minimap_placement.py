@@ -29,7 +29,7 @@ class MinimapPlacement(QObject):
         self._map = minimap
         self._bar = bar
         self._is_enabled = True
-        self._reserved_area = QRect()
+        self._reserved_areas: dict[str, QRect] = {}
         self._geometry = QRect()
         """Current geometry of the minimap or its tab in the viewport."""
         minimap.hovered.connect(self.update)
@@ -39,10 +39,10 @@ class MinimapPlacement(QObject):
         self._is_enabled = not self._is_enabled
         self.update()
 
-    def set_reserved_area(self, area: QRect) -> None:
-        """Keep the minimap off this area of the viewport; an empty rectangle resets it."""
-        if area != self._reserved_area:
-            self._reserved_area = QRect(area)
+    def set_reserved_area(self, area: QRect, key: str = "") -> None:
+        """Keep the minimap off this area of the viewport; an empty rectangle resets the area of this key."""
+        if area != self._reserved_areas.get(key, QRect()):
+            self._reserved_areas[key] = QRect(area)
             self.update()
 
     def update(self) -> None:
@@ -112,7 +112,7 @@ class MinimapPlacement(QObject):
 
     def _overlaps_reserved(self, rect: QRect) -> bool:
         """Whether a rectangle overlaps the selection bar or the reserved area."""
-        return rect.intersects(self._reserved_area) or (
+        return any(rect.intersects(area) for area in self._reserved_areas.values()) or (
             not self._bar.isHidden() and rect.intersects(self._bar.geometry())
         )
 

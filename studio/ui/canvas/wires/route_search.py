@@ -31,6 +31,8 @@ _BENDS = (40.0, 16.0)
 """Widths of bends, best first."""
 _TURNS = ((0.0, 0.0), (12.0, 0.0), (0.0, 12.0), (12.0, 12.0), (24.0, 24.0))
 """Candidate extra widths of the two turns of a backward route, so that turns of several wires do not overlap."""
+_END_ABOVE, _END_BELOW = 48.0, 28.0
+"""Height of a node above and below a port at its side, at least."""
 _MARGINS = (8.0, 1.0)
 """Minimum distance of a route from nodes above and below; the second is used if the first leaves no route."""
 _CROSSING = 44.0
@@ -199,7 +201,8 @@ def _widest(bends: Iterable[tuple[float, float]], *, last: bool = False) -> list
 
 def _backward_routes(a: Point, b: Point, boxes: Sequence[Box]) -> Iterator[WireCurve]:
     across = [box for box in boxes if box.left < a.x + _CLEAR and b.x - _CLEAR < box.right]
-    levels = ((a.y + b.y) / 2, a.y, b.y)
+    ends = (a.y, b.y)
+    levels = ((a.y + b.y) / 2, *(y + off for y in ends for off in (-_END_ABOVE, _END_BELOW)))
     candidates = {
         (_next_free_level(level, side, across) + side * step * _LANE, extra_turns)
         for level in levels
@@ -207,6 +210,9 @@ def _backward_routes(a: Point, b: Point, boxes: Sequence[Box]) -> Iterator[WireC
         for step in range(_LANES)
         for extra_turns in _TURNS
     }
+    candidates = {
+        pair for pair in candidates if not any(-_END_ABOVE < pair[0] - y < _END_BELOW for y in ends)
+    }  # a lane beside a port would be behind the wire's node
     for lane, extra_turns in sorted(
         candidates, key=lambda pair: (abs(pair[0] - a.y) + abs(pair[0] - b.y) + sum(pair[1]) / 2, pair)
     ):

@@ -8,6 +8,7 @@ from typing import Any, TypeAlias, cast
 from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QGridLayout, QHBoxLayout, QVBoxLayout, QWidget
 
+from engine.data.file_access import format_bytes
 from engine.registry import REQUIRED, Parameter
 from studio.document import blocks
 from studio.document.block_locations import UNSET, value_at
@@ -251,6 +252,8 @@ class NodeForm(QWidget):
                 facts.append(("Parameters", number_format.count(info.parameters)))
             if info.macs:
                 facts.append(("Multiply-adds", f"{number_format.macs(info.macs)} per sample"))
+            if info.memory:
+                facts.append(("Memory", f"{format_bytes(info.memory)} per sample"))
         return facts
 
 
