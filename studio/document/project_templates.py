@@ -3,13 +3,30 @@
 from __future__ import annotations
 
 import difflib
+from collections.abc import Mapping
 from dataclasses import dataclass
+from itertools import chain
 
 from engine.system.assets import asset
 from studio.document.document_errors import FileError
 from studio.document.model import Document
 from studio.document.project_files import load
 from studio.document.project_format import SUFFIX
+
+SECTIONS: Mapping[str, tuple[str, ...]] = {
+    "First steps": ("digits-mlp", "digits-cnn", "penguins-classification"),
+    "Images": (
+        "digits-residual",
+        "digits-resnet18",
+        "digits-vit",
+        "digits-autoencoder",
+        "digits-denoising",
+        "digits-gan",
+    ),
+    "Series and text": ("series-forecast", "shakespeare-lstm", "shakespeare-gpt"),
+    "Tables and pairs": ("penguins-regression", "digits-siamese"),
+}
+"""Keys of the templates in each section, the simplest first."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,6 +38,11 @@ class Template:
     document: Document
 
     @property
+    def section(self) -> str:
+        """The heading under which it is listed; the last one if `SECTIONS` does not name it."""
+        return next((title for title, keys in SECTIONS.items() if self.key in keys), [*SECTIONS][-1])
+
+    @property
     def title(self) -> str:
         return self.document.description.strip().partition("\n")[0] or self.key.replace("_", " ").capitalize()
 
@@ -30,9 +52,10 @@ class Template:
 
 
 def templates() -> tuple[Template, ...]:
-    """All templates, the simplest first. Raises FileError or FileNotFoundError if the installation is damaged."""
+    """All templates, as in `SECTIONS`. Raises FileError or FileNotFoundError if the installation is damaged."""
     found = [Template(path.stem, load(path)) for path in asset("templates").glob(f"*{SUFFIX}")]
-    return tuple(sorted(found, key=lambda template: (len(template.document.nodes), template.key)))
+    order = {key: index for index, key in enumerate(chain.from_iterable(SECTIONS.values()))}
+    return tuple(sorted(found, key=lambda template: (order.get(template.key, len(order)), template.key)))
 
 
 def template(key: str) -> Template:

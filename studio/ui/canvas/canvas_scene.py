@@ -438,7 +438,7 @@ class CanvasScene(QGraphicsScene):
             self._place_wire(item)
 
     def _place_wire(self, item: WireItem) -> None:
-        self.wire_router.place_wire(item, (self.nodes[item.wire.source.node], self.nodes[item.wire.target.node]))
+        self.wire_router.place_wire(item)
 
     def _follow(self, wires: Iterable[WireItem]) -> None:
         """Move wires with the nodes of a preview: as they are if both ends move equally, else with a direct curve."""

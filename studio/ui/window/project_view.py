@@ -22,7 +22,6 @@ from studio.ui.panels.autograd.autograd_panel import AutogradPanel
 from studio.ui.panels.code.code_panel import CodePanel
 from studio.ui.panels.compile.compile_panel import CompilePanel
 from studio.ui.panels.data.data_panel import DataPanel
-from studio.ui.panels.history.history_panel import HistoryPanel
 from studio.ui.panels.inspector.block_library_row import block_library_row
 from studio.ui.panels.inspector.fit_from_data import fit_from_data_row
 from studio.ui.panels.inspector.inspector_panel import InspectorPanel
@@ -91,7 +90,6 @@ class ProjectView(QObject):
         self.heat_map = HeatMap(self.canvas, self.overlay.legend)
         self.code = CodePanel(store)
         self.log = LogPanel()
-        self.history = HistoryPanel(store)
         self.panels: dict[str, QWidget] = {
             "palette": palette,
             "inspector": self.inspector,
@@ -102,7 +100,6 @@ class ProjectView(QObject):
             "compile": self.compile,
             "code": self.code,
             "log": self.log,
-            "history": self.history,
         }
         self._settings = settings
         self._latest: fit.Step | None = None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from functools import partial
+from itertools import groupby
 from pathlib import Path
 
 from PySide6.QtCore import QSize, Qt, QUrl, Signal
@@ -18,7 +19,7 @@ from studio.ui.widgets.labels import ElidedLabel, label, tip
 from studio.ui.window.graph_thumbnail import GraphThumbnail
 
 TUTORIALS = Path(__file__).resolve().parents[3] / "docs" / "tutorials"
-_WIDTH, _COLUMNS = 1040, 2
+_WIDTH, _COLUMNS, _CARD_WIDTH = 1160, 3, 200
 FIRST = "digits-mlp"
 """Template that the one-click button opens and trains."""
 
@@ -118,19 +119,15 @@ class WelcomePage(QScrollArea):
     def _cards(self) -> QVBoxLayout:
         column = QVBoxLayout()
         column.setSpacing(0)
-        column.addWidget(label("Templates", "section"))
-        column.addSpacing(12)
-        grid = QGridLayout()
-        grid.setSpacing(16)
         self.cards = [
             TemplateCard(template, self._catalogue, partial(self.template_requested.emit, template, False))
             for template in self._templates
         ]
-        for index, card in enumerate(self.cards):
-            grid.addWidget(card, index // _COLUMNS, index % _COLUMNS)
-        for index in range(_COLUMNS):
-            grid.setColumnStretch(index, 1)
-        column.addLayout(grid)
+        for section, cards in groupby(self.cards, key=lambda card: card.template.section):
+            column.addWidget(label(section, "section"))
+            column.addSpacing(12)
+            column.addLayout(_grid(cards))
+            column.addSpacing(24)
         column.addStretch(1)
         return column
 
@@ -198,6 +195,17 @@ class _RecentFile(_Pressable):
         folder.setProperty("role", "small")
         texts.addWidget(folder)
         row.addLayout(texts, 1)
+
+
+def _grid(cards: Iterable[TemplateCard]) -> QGridLayout:
+    grid = QGridLayout()
+    grid.setSpacing(16)
+    for index, card in enumerate(cards):
+        grid.addWidget(card, index // _COLUMNS, index % _COLUMNS)
+    for index in range(_COLUMNS):
+        grid.setColumnStretch(index, 1)
+        grid.setColumnMinimumWidth(index, _CARD_WIDTH)
+    return grid
 
 
 def _open_tutorials() -> None:

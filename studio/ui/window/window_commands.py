@@ -161,7 +161,7 @@ def _view(window: CommandWindow) -> Iterator[Command]:
             f"view.{dock.objectName()}",
             dock.title,
             partial(_toggle_dock, window, dock.objectName()),
-            (f"Alt+{number % 10}",),
+            (f"Alt+{number}",),
             "View/Panels",
             dock.objectName(),
             help=f"Show or hide the {dock.title} panel",

@@ -9,18 +9,18 @@ import pytest
 from studio.document.document_errors import FileError
 from studio.document.model import Document, Node
 from studio.document.project_format import SUFFIX, dumps, loads
-from studio.document.project_templates import Template, template, templates
+from studio.document.project_templates import SECTIONS, Template, template, templates
 
 ROOT = Path(__file__).parents[3]
 SHIPPED = sorted([*ROOT.glob(f"assets/templates/*{SUFFIX}"), *ROOT.glob(f"examples/*{SUFFIX}")])
 
 
-def test_there_are_templates_with_titles_the_simplest_first() -> None:
+def test_templates_are_listed_in_sections_with_titles() -> None:
     found = templates()
-    assert found
     assert all(each.title and each.summary for each in found)
-    sizes = [len(each.document.nodes) for each in found]
-    assert sizes == sorted(sizes)
+    assert [each.key for each in found] == [key for keys in SECTIONS.values() for key in keys]
+    assert {each.key for each in found} == {path.stem for path in ROOT.glob(f"assets/templates/*{SUFFIX}")}
+    assert Template("own", Document()).section == "Tables and pairs"
 
 
 def test_one_by_its_key() -> None:

@@ -25,6 +25,9 @@ DIGITS, MNIST, MNIST_CNN = (ROOT / "examples" / f"{name}.gradwire" for name in (
 TEMPLATES = templates()
 FALLING = [each for each in TEMPLATES if each.key != "digits-gan"]
 """Those whose loss falls; what two networks against each other come to is in test_gan.py."""
+PLANNED = [each for each in FALLING if all(node.type != "nn.Noise" for node in each.document.nodes.values())]
+"""Those without random tensors, which a plan does not draw."""
+STEPS = 30
 SHIPPED = [DIGITS, MNIST, MNIST_CNN, *(ROOT / "assets/templates").glob("*.gradwire")]
 
 
@@ -61,16 +64,16 @@ def test_nodes_are_on_the_grid_without_overlap(path: Path) -> None:
         assert abs(x1 - x2) >= 176 or abs(y1 - y2) >= 88
 
 
-@pytest.mark.parametrize("each", FALLING, ids=lambda each: each.key)
+@pytest.mark.parametrize("each", PLANNED, ids=lambda each: each.key)
 def test_template_steps_run_as_full_plans(each: Template) -> None:
-    task, (first, second) = trained(each.document, epochs=2)
+    task = lower(check(each.document, catalogue())).build(seed=each.document.training.seed)
+    losses = [event.loss for event in fit.fit(task, steps=STEPS) if isinstance(event, fit.Step)]
     for step in (task.step, task.validation_step):
         assert step is not None
         assert not step.replays.refused
     assert task.step is not None
     assert task.step.replays.count > 10
-    assert first.val_loss is not None
-    assert second.train_loss < first.train_loss
+    assert np.mean(losses[-10:]) < np.mean(losses[:10])
 
 
 def test_the_first_template_is_the_digits_example() -> None:
@@ -78,7 +81,11 @@ def test_the_first_template_is_the_digits_example() -> None:
     assert TEMPLATES[0].document == load(DIGITS)
 
 
-PROMISES = {"accuracy": r"accuracy exceeds ([\d.]+)%", "rmse": r"falls below ([\d.]+) on a scale"}
+PROMISES = {
+    "accuracy": r"accuracy exceeds ([\d.]+)%",
+    "rmse": r"falls below ([\d.]+) on a scale",
+    "perplexity": r"perplexity falls below ([\d.]*\d)",
+}
 """How a template's summary says what its metric of this name comes to."""
 
 

@@ -152,7 +152,7 @@ def test_wires_of_a_large_graph_are_routed_between_events(view: CanvasView, coun
     qtbot.waitUntil(lambda: not scene.wire_router.is_busy)
     curves = {wire: item.curve for wire, item in scene.wires.items()}
     for wire in scene.wires.values():
-        scene.wire_router.place_wire(wire, (scene.nodes[wire.wire.source.node], scene.nodes[wire.wire.target.node]))
+        scene.wire_router.place_wire(wire)
     scene.wire_router.reroute()
     scene.wire_router.finish()
     assert curves == {wire: item.curve for wire, item in scene.wires.items()}

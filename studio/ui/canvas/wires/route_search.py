@@ -35,7 +35,7 @@ _END_ABOVE, _END_BELOW = 48.0, 28.0
 """Height of a node above and below a port at its side, at least."""
 _MARGINS = (8.0, 1.0)
 """Minimum distance of a route from nodes above and below; the second is used if the first leaves no route."""
-_CROSSING = 44.0
+_CROSSING = 24.0
 """Length over which two crossing wires may be close to each other."""
 _AROUND = 160.0
 """Margin around the direct curve in which obstacles of other routes are searched."""
@@ -59,7 +59,7 @@ class Obstacles(NamedTuple):
 def find_route(direct: WireCurve, find_obstacles: Callable[[Box], Obstacles]) -> WireCurve:
     """The route of a wire around nodes and other wires; `direct` if it is free or no route has fewer conflicts.
 
-    `find_obstacles` returns the obstacles in a box, except the wire's nodes and wires from the same port.
+    `find_obstacles` returns the obstacles in a box, except wires from the same port.
     """
     margin = _MARGINS[0]
     near = find_obstacles(_widened(direct.box, margin))

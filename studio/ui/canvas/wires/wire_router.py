@@ -42,7 +42,7 @@ class WireRouter(QObject):
         super().__init__(parent)
         self.node_boxes: SpatialIndex[NodeItem] = SpatialIndex()
         self.wire_boxes: SpatialIndex[WireItem] = SpatialIndex()
-        self._ends: dict[WireItem, tuple[NodeItem, NodeItem]] = {}
+        self._wires: set[WireItem] = set()
         self._changed_areas: set[Box] = set()
         self._waiting: list[tuple[tuple[float, Wire], int, WireItem]] = []
         """A heap; the shortest wire is first. The numbers order wires that are equal because one was removed."""
@@ -73,9 +73,9 @@ class WireRouter(QObject):
         self._changed_areas.add(node.box)
         self.node_boxes.remove(node)
 
-    def place_wire(self, wire: WireItem, ends: tuple[NodeItem, NodeItem]) -> None:
-        """Record that a wire was added or has new end points. `ends` are its nodes."""
-        self._ends[wire] = ends
+    def place_wire(self, wire: WireItem) -> None:
+        """Record that a wire was added or has new end points."""
+        self._wires.add(wire)
         before = self.wire_boxes.get(wire)
         if before is not None:
             self._changed_areas.add(before)
@@ -86,7 +86,7 @@ class WireRouter(QObject):
     def remove_wire(self, wire: WireItem) -> None:
         self._changed_areas.add(wire.curve.box)
         self.wire_boxes.remove(wire)
-        self._ends.pop(wire, None)
+        self._wires.discard(wire)
         self._queued.discard(wire)
 
     # -- routing
@@ -99,7 +99,7 @@ class WireRouter(QObject):
         """
         areas, self._changed_areas = self._changed_areas, set()
         self._paused = paused
-        for wire in self._ends if len(areas) > len(self._ends) else self._wires_near(areas):
+        for wire in self._wires if len(areas) > len(self._wires) else self._wires_near(areas):
             self._queue(wire)
         if not paused or len(self._queued) <= _AT_ONCE:
             self._route(_AT_ONCE, longest=_LONG if paused else math.inf)
@@ -146,7 +146,7 @@ class WireRouter(QObject):
             self._queued.discard(wire)
             count = None if count is None else count - 1
             before = wire.curve
-            wire.avoid(partial(self._obstacles, wire, self._ends[wire]))
+            wire.avoid(partial(self._obstacles, wire))
             if wire.curve != before:
                 changed = True
                 self.wire_boxes.place(wire, wire.curve.box)
@@ -158,13 +158,13 @@ class WireRouter(QObject):
             if other.rank > rank:
                 self._queue(other)
 
-    def _obstacles(self, wire: WireItem, ends: tuple[NodeItem, NodeItem], area: Box) -> Obstacles:
+    def _obstacles(self, wire: WireItem, area: Box) -> Obstacles:
         others = [
             each
             for each in self.wire_boxes.near(area)
             if each.rank < wire.rank and each.wire.source != wire.wire.source
         ]
         return Obstacles(
-            [box for node, box in self.node_boxes.near(area).items() if node not in ends],
+            list(self.node_boxes.near(area).values()),
             [each.curve for each in others] if len(others) <= _MAX_WIRES else (),
         )
