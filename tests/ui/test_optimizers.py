@@ -9,6 +9,7 @@ from PySide6.QtWidgets import QCheckBox
 from pytestqt.qtbot import QtBot
 
 from studio.document import edits
+from studio.document.block_grouping import group
 from studio.document.model import Document, Endpoint, Node, Wire
 from studio.document.project_templates import template
 from studio.ui.panels.inspector.learning_rate_plot import LearningRatePlot
@@ -94,6 +95,14 @@ def test_renamed_layer_stays_checked(qtbot: QtBot, window: MainWindow, two_optim
     two_optimizers.store.edit("Delete", lambda document: edits.remove(document, ["first"]))
     qtbot.waitUntil(lambda: two_optimizers.store.is_checked)
     assert listed.boxes["first"].text() == "first (missing)"
+
+
+def test_layers_in_a_block_are_not_missing(qtbot: QtBot, window: MainWindow, two_optimizers: Project) -> None:
+    store = two_optimizers.store
+    store.edit("Group", lambda document: group(document, ["hidden", "relu"], "dense")[0])
+    qtbot.waitUntil(lambda: store.is_checked)
+    listed = layers(window, two_optimizers, "adam")
+    assert [box.text() for box in listed.boxes.values()] == list(listed.boxes) == ["dense.hidden", "logits"]
 
 
 def test_layers_of_the_selected_optimizer_are_highlighted(

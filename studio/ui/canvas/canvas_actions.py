@@ -70,6 +70,12 @@ class CanvasActions:
         """Add a node with its header at the pointer."""
         return self.add(kind, pointer - _GRIP, params=params)
 
+    def add_near(self, kind: NodeType, pointer: QPointF, params: Params = NO_PARAMS) -> str | None:
+        """Add a node with its header at the pointer, or below if it would overlap another one."""
+        corner = pointer - _GRIP
+        size = self._scene.new_box(edits.unique_name(self._store.document, kind.title), kind, (0, 0))
+        return self.add(kind, QPointF(*self._free_position(corner.x(), corner.y(), size)), params=params)
+
     def add_after(self, kind: NodeType, name: str, params: Params = NO_PARAMS) -> str | None:
         """Add a node to the right of another and connect it. Returns None if no ports match.
 

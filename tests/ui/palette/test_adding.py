@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import statistics
 import time
+from itertools import combinations
 
 import pytest
 from PySide6.QtCore import Qt
@@ -14,6 +15,7 @@ from studio.document.model import Document, Node
 from studio.lowering import check
 from studio.nodes.catalogue import catalogue
 from studio.ui.canvas.canvas_view import CanvasView
+from studio.ui.canvas.geometry import Box
 from studio.ui.palette.node_usage import NodeUsage
 from studio.ui.palette.palette_offers import PaletteOffers
 from studio.ui.palette.search_palette import SearchPalette
@@ -67,6 +69,10 @@ def open_by_tab(user: MouseAndKeyboard, qtbot: QtBot) -> SearchPalette:
 
 def wires(store: ProjectStore | ScopeStore) -> set[str]:
     return {str(each) for each in store.document.wires}
+
+
+def overlap(a: Box, b: Box) -> bool:
+    return a.left < b.right and b.left < a.right and a.top < b.bottom and b.top < a.bottom
 
 
 # -- parameters
@@ -176,8 +182,19 @@ def test_a_chain_is_built_with_the_keyboard_alone(image_view: CanvasView, checke
     }
     assert store.document.nodes["linear"].params == {"out_features": 10}
     boxes = list(image_view.canvas_scene.boxes().values())
-    assert not any(a.left < b.right and b.left < a.right and a.top < b.bottom and b.top < a.bottom
-                   for i, a in enumerate(boxes) for b in boxes[:i])  # fmt: skip
+    assert not any(overlap(a, b) for a, b in combinations(boxes, 2))
+
+
+def test_a_node_at_the_pointer_overlaps_no_other(user: MouseAndKeyboard, store: ProjectStore, qtbot: QtBot) -> None:
+    store.select(())
+    user.move(user.node("relu"))
+    palette = open_by_tab(user, qtbot)
+    user.type("gelu", palette.field)
+    user.key(Key.Key_Return, target=palette.field)
+    boxes = user.view.canvas_scene.boxes()
+    added = boxes.pop("gelu")
+    assert added.top >= boxes["relu"].bottom
+    assert not any(overlap(added, box) for box in boxes.values())
 
 
 # -- a dropped wire

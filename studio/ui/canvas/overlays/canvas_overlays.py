@@ -96,7 +96,7 @@ class CanvasOverlays(QObject):
     def add_at(self, match: SearchMatch, at: QPointF) -> str | None:
         """Add a node after the selected one if their ports match, else at a scene position. Returns its name."""
         self._offers.usage.record(match.kind.key)
-        return self._add_after_selected(match) or self._actions.add_at(match.kind, at, match.params)
+        return self._add_after_selected(match) or self._actions.add_near(match.kind, at, match.params)
 
     def _add_after_selected(self, match: SearchMatch) -> str | None:
         store, scene, camera = self._context.store, self._context.scene, self._context.camera

@@ -49,10 +49,10 @@ class TrainedLayersList(QWidget):
             box.setChecked(name in node.trains or not node.trains)
             box.setEnabled(bool(node.trains))
             layer = self._store.document.nodes.get(name)
-            if layer is None:
-                box.setText(f"{name} (missing)")
-            else:
+            if layer is not None:
                 box.setText(f"{name} (frozen)" if layer.frozen else name)
+            else:  # in an instance, or removed
+                box.setText(name if name in trainable else f"{name} (missing)")
         self.setVisible(bool(names))
 
     def _rebuild_list(self, names: list[str]) -> None:
