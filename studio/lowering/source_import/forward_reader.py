@@ -18,6 +18,8 @@ from studio.lowering.source_import.callables import (
     function_type,
 )
 from studio.lowering.source_import.constructor_reader import Constructor, Layer
+from studio.lowering.source_import.definition_values import to_json
+from studio.lowering.source_import.known_statements import Statement, read_statement, variables_of
 from studio.lowering.source_import.literal_values import literal_value
 from studio.lowering.source_import.module_source import ModuleSource, NodeSource, Tensor, Value
 from studio.lowering.source_import.source_errors import refuse, shown
@@ -48,9 +50,10 @@ def read_forward(
     names: ImportedNames,
     classes: Mapping[str, ModuleSource],
     catalogue: Catalogue,
+    statements: Mapping[str, tuple[str, ...]],
 ) -> Forward:
     """Read `forward` and the methods that it calls. Raises SourceError."""
-    reader = _Reader(methods, made, names, classes, catalogue)
+    reader = _Reader(methods, made, names, classes, catalogue, statements)
     forward = methods["forward"]
     inputs = _plain_arguments(forward, allow_defaults=True)
     reader.scope = {name: Tensor("", index) for index, name in enumerate(inputs)}
@@ -84,8 +87,12 @@ class _Reader:
         names: ImportedNames,
         classes: Mapping[str, ModuleSource],
         catalogue: Catalogue,
+        statements: Mapping[str, tuple[str, ...]],
     ) -> None:
         self._methods, self._made, self._names = methods, made, names
+        self._statements = statements
+        self._variables: set[str] = set()
+        """The variables of the method that is read."""
         self._classes, self._catalogue = classes, catalogue
         self.scope: dict[str, Result] = {}
         self.nodes: dict[str, NodeSource] = {}
@@ -107,9 +114,10 @@ class _Reader:
         if not isinstance(last, ast.Return) or last.value is None:
             refuse(last, f"The last line of {method.name} must return a tensor.")
         outer, self._assigned = self._assigned, Counter(_assigned_names(method))
+        variables, self._variables = self._variables, variables_of(method)
         for statement in statements[:-1]:
             self._statement(statement)
-        self._assigned = outer
+        self._assigned, self._variables = outer, variables
         return last.lineno, last.value
 
     def _statement(self, statement: ast.stmt) -> None:
@@ -132,7 +140,12 @@ class _Reader:
     def _assign(self, target: ast.expr, value: ast.expr) -> None:
         names = _target_names(target)
         is_unique = all(self._assigned[name] == 1 for name in names)
-        result = self.result(value, tuple(names) if is_unique else ())
+        wanted = tuple(names) if is_unique else ()
+        known = read_statement(value, self._variables) if self._statements else None
+        if known is not None and known.target in self._statements:
+            result = self._known(value, known, wanted)
+        else:
+            result = self.result(value, wanted)
         if len(names) == 1:
             self.scope[names[0]] = result
             return
@@ -140,6 +153,25 @@ class _Reader:
             count = len(result) if isinstance(result, tuple) else 1
             refuse(target, f"{shown(value)} gives {count} tensors, not {len(names)}.")
         self.scope.update(zip(names, result, strict=True))
+
+    def _known(self, value: ast.expr, statement: Statement, wanted: tuple[str, ...]) -> Result:
+        """The node of a statement of the generated code."""
+        ports = self._statements[statement.target]
+        name = self._free_name(_name_of(wanted, ports), statement.target)
+        tensors = [self.tensor(ast.copy_location(ast.Name(each, ast.Load()), value)) for each in statement.variables]
+        self.nodes[name] = NodeSource(
+            name,
+            statement.target,
+            {str(index): tensor for index, tensor in enumerate(tensors)},
+            {},
+            value.lineno,
+            value.lineno,
+            is_operation=True,
+            recomputed=self._recomputed,
+            output_names=ports,
+        )
+        made = tuple(Tensor(name, index) for index in range(len(ports)))
+        return made[0] if len(made) == 1 else made
 
     def _loop(self, statement: ast.For, target: ast.expr, value: ast.expr) -> None:
         """`for layer in self.encoder: x = layer(x)`."""
@@ -382,7 +414,9 @@ class _Reader:
             positional = folded(target.type, positional, lambda inner: self._operands(inner, target.type))
         given = CallArguments(node, positional, keywords, self.tensor, self._setting)
         inputs, arguments = given.of_layer(target) if target.signature is not None else given.of_operation(target.type)
-        name = self._free_name(_name_of(wanted, [port.name for port in target.type.outputs]), target.type.key)
+        adapt, given = target.type.adapt, {key: to_json(value) for key, value in arguments.items()}
+        outputs = (target.type if adapt is None else adapt(target.type, given, set())).outputs
+        name = self._free_name(_name_of(wanted, [port.name for port in outputs]), target.type.key)
         self.nodes[name] = NodeSource(
             name,
             target.type.key,
@@ -392,8 +426,9 @@ class _Reader:
             node.lineno,
             is_operation=True,
             recomputed=self._recomputed,
+            output_names=tuple(port.name for port in outputs) if adapt is not None else (),
         )
-        tensors = tuple(Tensor(name, index) for index in range(len(target.type.outputs)))
+        tensors = tuple(Tensor(name, index) for index in range(len(outputs)))
         return tensors[0] if len(tensors) == 1 else tensors
 
     def _operands(self, node: ast.expr, node_type: NodeType) -> list[ast.expr]:

@@ -15,6 +15,7 @@ from studio.lowering.analysis.node_graph import NodeGraph
 from studio.lowering.codegen.source_writer import MODEL_ROLES
 from studio.lowering.source_import.call_arguments import growing_ports
 from studio.lowering.source_import.definition_values import ABSENT, bind, release, set_values, to_json
+from studio.lowering.source_import.known_statements import PREFIX
 from studio.lowering.source_import.module_source import (
     REQUIRED,
     Argument,
@@ -92,6 +93,13 @@ class ModuleEdit:
         """New names of nodes by their old ones."""
         self.added: list[str] = []
         """Names of new nodes."""
+        self._templates = {
+            node.target: self.shown.nodes[before.nodes[name]]
+            for name, node in old.nodes.items()
+            if node.target.startswith(PREFIX)
+        }
+        """The nodes of statements of the generated code, by target."""
+        self._statement_ports = self._ports_of_statements() if self._templates else {}
         self._readers = [] if self.block else _readers(document, catalogue, before.results)
 
     def apply(self) -> Document:
@@ -125,7 +133,33 @@ class ModuleEdit:
     def _old_node(self, name: str) -> NodeSource | None:
         return self._old.nodes[self._matched[name]] if name in self._matched else None
 
+    def _ports_of_statements(self) -> dict[str, list[list[str]]]:
+        """The inputs that each variable of a statement feeds, by target."""
+        graph = NodeGraph(self.shown, self._catalogue)
+        found: dict[str, list[list[str]]] = {}
+        for name, node in self._old.nodes.items():
+            if node.target in self._templates:
+                sources = graph.sources(self._before.nodes[name]).items()
+                ends = [self._original_end(tensor) for tensor in node.inputs.values()]
+                found[node.target] = [[port for port, source in sources if source == end] for end in ends]
+        return found
+
+    def _original_end(self, tensor: Tensor) -> Endpoint | None:
+        """The output that a tensor of the class before the edit is, before nodes are renamed."""
+        if not tensor.node:
+            return self._before.inputs[tensor.index]
+        port = self._output(self._old.nodes[tensor.node], tensor.index, self._classes.previous)
+        return None if port is None else Endpoint(self._before.nodes[tensor.node], port)
+
+    def _output(self, node: NodeSource, index: int, graphs: Mapping[str, Graph]) -> str | None:
+        """The port of an output of a node."""
+        if node.is_instance:
+            return graphs[node.target].outputs[index]
+        return node.output_names[index] if node.output_names else self._catalogue[node.target].outputs[index].name
+
     def _type(self, node: NodeSource) -> str:
+        if node.target in self._templates:
+            return self._templates[node.target].type
         return blocks.type_of(self._graphs[node.target].block) if node.is_instance else node.target
 
     def _check_unused(self) -> None:
@@ -152,7 +186,9 @@ class ModuleEdit:
             if name.isidentifier() and not (node.is_operation and name in taken):
                 wanted = current if current is not None and self._matched[name] == name else name
             else:
-                wanted = current or naming.unique_name(naming.to_identifier(node.target), {*taken, *self._new.nodes})
+                wanted = current or naming.unique_name(
+                    naming.to_identifier(self._type(node)), {*taken, *self._new.nodes}
+                )
             if wanted in taken:
                 raise SourceError(
                     f"There is already a node {wanted} in the project. Choose another name.", node.made_line
@@ -170,11 +206,13 @@ class ModuleEdit:
             key = self._type(node)
             if old is None:
                 self.added.append(title)
-                made = Node(key, frozen=node.frozen, recomputed=node.recomputed)
+                params = self._templates[node.target].params if node.target in self._templates else {}
+                made = Node(key, params, frozen=node.frozen, recomputed=node.recomputed)
                 self._edit(lambda shown, title=title, made=made: edits.add(shown, title, made), node.made_line)
                 continue
             if key != self.shown.nodes[title].type:
-                self._edit(lambda shown, title=title, key=key: edits.retype(shown, title, key, {}))
+                params = self._templates[node.target].params if node.target in self._templates else {}
+                self._edit(lambda shown, title=title, key=key, p=params: edits.retype(shown, title, key, p))
                 frozen = node.frozen
                 self._edit(lambda shown, title=title, frozen=frozen: edits.set_flag(shown, [title], frozen=frozen))
             elif node.frozen != old.frozen:
@@ -309,10 +347,7 @@ class ModuleEdit:
             title = names[tensor.node]
         else:
             title = self.after.nodes[tensor.node]
-        if node.is_instance:
-            port = graphs[node.target].outputs[tensor.index]
-        else:
-            port = self._catalogue[node.target].outputs[tensor.index].name
+        port = self._output(node, tensor.index, graphs)
         return None if port is None else Endpoint(title, port)
 
     def _input_port(self, node: NodeSource, key: str, graphs: Mapping[str, Graph], inputs: Iterable[str]) -> str | None:
@@ -334,6 +369,10 @@ class ModuleEdit:
         graphs, classes = (self._graphs, self._classes.new) if new else (self._classes.previous, self._classes.old)
         names = classes[node.target].inputs if node.is_instance else ()
         wanted: dict[str, Endpoint | None] = {}
+        if node.target in self._templates:
+            for ports, tensor in zip(self._statement_ports[node.target], node.inputs.values(), strict=True):
+                wanted.update(dict.fromkeys(ports, self._end(tensor, module, graph, graphs)))
+            return wanted
         growing = [] if node.is_instance else self._grown(node.target, title)
         for index, (key, tensor) in enumerate(node.inputs.items()):
             port = growing[index] if growing else self._input_port(node, key, graphs, names)

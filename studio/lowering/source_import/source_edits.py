@@ -13,6 +13,7 @@ from studio.document.block_edits import remove_block, rename_block
 from studio.document.document_errors import EditError
 from studio.document.model import Block, Document
 from studio.lowering.program import Program
+from studio.lowering.source_import.known_statements import known_statements
 from studio.lowering.source_import.module_edits import Classes, Graph, ModuleEdit
 from studio.lowering.source_import.module_source import ModuleSource
 from studio.lowering.source_import.source_errors import SourceError
@@ -36,8 +37,9 @@ def apply_source(document: Document, program: Program, text: str, catalogue: Cat
     if program.model_class not in after.classes:
         raise SourceError(f"The class {program.model_class} is missing. It is the model; its name is the project's.")
     document, before, program = _renamed_classes(document, before, after, program)
-    old = read_modules(before, catalogue)
-    new = read_modules(after, catalogue)
+    known = known_statements(document, catalogue, before.classes, program.names, program.lines)
+    old = read_modules(before, catalogue, statements=known)
+    new = read_modules(after, catalogue, statements=known)
     document, renamed = _edit_classes(document, program, Classes(old, new), catalogue)
     task = _task(after, program.task_class)
     return edit_task(document, catalogue, _task(before), task, program.lines, renamed)

@@ -57,11 +57,17 @@ def parse(text: str) -> Source:
     return Source(names, classes, tuple(others))
 
 
-def read_modules(source: Source, catalogue: Catalogue, wanted: str | None = None) -> dict[str, ModuleSource]:
+def read_modules(
+    source: Source,
+    catalogue: Catalogue,
+    wanted: str | None = None,
+    statements: Mapping[str, Mapping[str, tuple[str, ...]]] | None = None,
+) -> dict[str, ModuleSource]:
     """Read module classes, those that others use first.
 
     Args:
         wanted: read this class and those that it uses; without it, all
+        statements: by class, the targets and outputs of statements that stand for one node
 
     Raises:
         SourceError: no graph can express a class.
@@ -83,7 +89,8 @@ def read_modules(source: Source, catalogue: Catalogue, wanted: str | None = None
                 case _:
                     pass
         open_classes.remove(name)
-        read[name] = _read_class(definition, source.names, read, catalogue)
+        known: Mapping[str, tuple[str, ...]] = {} if statements is None else statements.get(name, {})
+        read[name] = _read_class(definition, source.names, read, catalogue, known)
 
     try:
         for name in source.classes if wanted is None else [wanted]:
@@ -94,7 +101,11 @@ def read_modules(source: Source, catalogue: Catalogue, wanted: str | None = None
 
 
 def _read_class(
-    definition: ast.ClassDef, names: ImportedNames, classes: Mapping[str, ModuleSource], catalogue: Catalogue
+    definition: ast.ClassDef,
+    names: ImportedNames,
+    classes: Mapping[str, ModuleSource],
+    catalogue: Catalogue,
+    statements: Mapping[str, tuple[str, ...]],
 ) -> ModuleSource:
     if definition.keywords or definition.decorator_list:
         refuse(definition, f"{definition.name} has a decorator or a keyword that no graph can express. Remove it.")
@@ -111,7 +122,7 @@ def _read_class(
     if "forward" not in methods:
         refuse(definition, f"{definition.name} has no method forward. Add it.")
     made = read_constructor(methods.pop("__init__", None), definition, names, classes, catalogue)
-    forward = read_forward(methods, made, names, classes, catalogue)
+    forward = read_forward(methods, made, names, classes, catalogue, statements)
     if unknown := next((name for name in methods if name not in forward.methods), None):
         refuse(methods[unknown], f"forward does not call the method {unknown}. Call it, or remove it.")
     if missing := next((layer for name, layer in made.layers.items() if name not in forward.nodes), None):
