@@ -9,11 +9,12 @@ from PySide6.QtCore import (
     QAbstractTableModel,
     QModelIndex,
     QPersistentModelIndex,
+    QRect,
     Qt,
     QTimer,
     Signal,
 )
-from PySide6.QtGui import QKeyEvent
+from PySide6.QtGui import QKeyEvent, QPainter
 from PySide6.QtWidgets import (
     QAbstractItemView,
     QHeaderView,
@@ -25,7 +26,7 @@ from PySide6.QtWidgets import (
 
 from engine.data.tables.inference.column_guess import ColumnRole, ColumnType
 from engine.data.tables.inference.table_schema import ColumnSchema, TableSchema
-from studio.ui.theme import theme
+from studio.ui.theme import icons, theme
 from studio.ui.widgets.inputs import ComboBox
 from studio.ui.widgets.labels import tip
 
@@ -38,6 +39,8 @@ ROLES: dict[ColumnRole, str] = {"input": "Input", "target": "Target", "ignore": 
 TYPES: dict[ColumnType, str] = {"number": "Number", "category": "Category", "date": "Date", "text": "Text"}
 _CHOICES: dict[int, dict[Any, str]] = {ROLE: dict(ROLES), TYPE: dict(TYPES)}
 _ROW_HEIGHT = 26
+_ARROW = 12
+"""Size of the arrow of a cell with a list, in pixels."""
 
 
 class ColumnTable(QTableView):
@@ -173,7 +176,14 @@ def _explanation(column: ColumnSchema) -> str:
 
 
 class _ChoiceDelegate(QStyledItemDelegate):
-    """Edits a cell with a list that opens at once."""
+    """Edits a cell with a list that opens at once. Cells with a list have an arrow."""
+
+    def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: Index) -> None:
+        super().paint(painter, option, index)
+        if index.column() in _CHOICES:
+            area: QRect = option.rect  # pyright: ignore[reportAttributeAccessIssue] - missing in the stubs
+            place = QRect(area.right() - _ARROW - 4, area.center().y() - _ARROW // 2, _ARROW, _ARROW)
+            icons.paint(painter, "chevron-down", place, theme.manager().color("text-dim"))
 
     def createEditor(self, parent: QWidget, option: QStyleOptionViewItem, index: Index) -> QWidget:
         editor = ComboBox(parent)

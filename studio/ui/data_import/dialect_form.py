@@ -5,11 +5,12 @@ from __future__ import annotations
 from dataclasses import replace
 
 from PySide6.QtCore import Signal
-from PySide6.QtWidgets import QCheckBox, QHBoxLayout, QLabel, QWidget
+from PySide6.QtWidgets import QCheckBox, QWidget
 
 from engine.data.tables.csv_dialect import Dialect
+from studio.ui.data_import.labeled_field import labeled
+from studio.ui.widgets.flow_layout import FlowLayout
 from studio.ui.widgets.inputs import ComboBox, SpinBox
-from studio.ui.widgets.labels import label
 
 _SEPARATORS = {"comma": "Comma ,", "semicolon": "Semicolon ;", "tab": "Tab", "pipe": "Pipe |", "space": "Spaces"}
 _DECIMALS = {"point": "Point 1.5", "comma": "Comma 1,5"}
@@ -31,18 +32,15 @@ class DialectForm(QWidget):
         self.skipped.setAccessibleName("Lines to skip")
         self.header = QCheckBox("Column names")
         self.header.setToolTip("The first line has the names of the columns")
-        row = QHBoxLayout(self)
-        row.setContentsMargins(0, 0, 0, 0)
-        row.setSpacing(8)
-        for title, field in (("Separator", self.separator), ("Decimal", self.decimal), ("Encoding", self.encoding)):
-            row.addWidget(_buddy(title, field))
-            row.addWidget(field)
-            row.addSpacing(8)
-        row.addWidget(_buddy("Skip lines", self.skipped))
-        row.addWidget(self.skipped)
-        row.addSpacing(8)
+        row = FlowLayout(self)
+        for title, field in (
+            ("Separator", self.separator),
+            ("Decimal", self.decimal),
+            ("Encoding", self.encoding),
+            ("Skip lines", self.skipped),
+        ):
+            row.addWidget(labeled(title, field))
         row.addWidget(self.header)
-        row.addStretch(1)
         for combo in (self.separator, self.decimal, self.encoding):
             combo.activated.connect(self._emit)
         self.skipped.valueChanged.connect(self._emit)
@@ -84,9 +82,3 @@ def _combo(name: str, choices: dict[str, str]) -> ComboBox:
     for value, title in choices.items():
         combo.addItem(title, value)
     return combo
-
-
-def _buddy(title: str, field: QWidget) -> QLabel:
-    text = label(title, "dim")
-    text.setBuddy(field)
-    return text

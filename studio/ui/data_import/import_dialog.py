@@ -38,6 +38,8 @@ LIVE_PREVIEW_BYTES = 32 * 2**20
 """Largest table whose preview follows each change; that of a larger one is computed at the import."""
 _PREVIEW_DELAY = 150
 """Milliseconds between a change and its preview."""
+_SCREEN_MARGIN = 32
+_LONGEST_NAME = 40
 _WARNING_LINES = 5
 _WARNING_MARGIN = 28
 """Border and padding of the notes in pixels."""
@@ -67,7 +69,8 @@ class ImportDialog(QDialog):
         self._create_widgets()
         self._lay_out()
         self._connect()
-        self.resize(1120, 680)
+        room = self.screen().availableSize()
+        self.resize(min(1120, room.width() - _SCREEN_MARGIN), min(680, room.height() - _SCREEN_MARGIN))
         self._read(None)
 
     # -- widgets
@@ -82,8 +85,10 @@ class ImportDialog(QDialog):
         self.warnings.setReadOnly(True)
         self.warnings.setTabChangesFocus(True)
         self.warnings.setAccessibleName("Notes")
-        self.failed = EmptyState("error", f"{self._path.name} cannot be imported", "")
-        self.reading = EmptyState("data", f"Reading {self._path.name}", "Roles and types of columns are guessed.")
+        self.failed = EmptyState("error", f"{_shortened(self._path.name)} cannot be imported", "")
+        self.reading = EmptyState(
+            "data", f"Reading {_shortened(self._path.name)}", "Roles and types of columns are guessed."
+        )
         self.progress = QProgressBar()
         self.progress.setRange(0, 1000)
         self.progress.setTextVisible(False)
@@ -107,7 +112,7 @@ class ImportDialog(QDialog):
             self.stack.addWidget(page)
         heading = QHBoxLayout()
         heading.setSpacing(12)
-        heading.addWidget(label(self._path.name, "title"))
+        heading.addWidget(label(_shortened(self._path.name), "title"))
         heading.addWidget(self.facts, 1)
         bottom = QHBoxLayout()
         bottom.setSpacing(8)
@@ -242,7 +247,7 @@ class ImportDialog(QDialog):
             self.preview.show_plan(None, problem)
             self.import_button.setEnabled(False)
             return
-        self.failed.set_text(f"{self._path.name} cannot be imported", problem)
+        self.failed.set_text(f"{_shortened(self._path.name)} cannot be imported", problem)
         self._show_page(self.failed)
 
     def _cancel_job(self) -> None:
@@ -284,6 +289,11 @@ class ImportDialog(QDialog):
     def closeEvent(self, event: QCloseEvent) -> None:
         self._cancel_job()
         super().closeEvent(event)
+
+
+def _shortened(name: str) -> str:
+    """A file name of at most 40 characters."""
+    return name if len(name) <= _LONGEST_NAME else f"{name[: _LONGEST_NAME // 2]}…{name[-_LONGEST_NAME // 2 + 1 :]}"
 
 
 def _column(*widgets: QWidget) -> QWidget:

@@ -142,7 +142,7 @@ class ClassBalance(QWidget):
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         largest = max((count for _, count in self._classes), default=0) or 1
         metrics = self.fontMetrics()
-        name_width = min(max((metrics.horizontalAdvance(name) for name, _ in self._classes), default=0), 140)
+        name_width = min(max((metrics.horizontalAdvance(name) for name, _ in self._classes), default=0) + 2, 140)
         count_width = metrics.horizontalAdvance(f"{largest:,}")
         room = max(self.width() - name_width - count_width - 24, 10)
         for row, (name, count) in enumerate(self._classes):

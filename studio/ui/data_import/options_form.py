@@ -7,12 +7,13 @@ from dataclasses import replace
 from typing import Any
 
 from PySide6.QtCore import Signal
-from PySide6.QtWidgets import QCheckBox, QHBoxLayout, QWidget
+from PySide6.QtWidgets import QCheckBox, QWidget
 
 from engine.data.tables.inference.table_schema import TableSchema
 from studio.training.data.imports.table_import import ImportOptions
+from studio.ui.data_import.labeled_field import labeled
+from studio.ui.widgets.flow_layout import FlowLayout
 from studio.ui.widgets.inputs import ComboBox
-from studio.ui.widgets.labels import label
 
 _TASKS = {"classes": "Classes", "number": "Number"}
 _FILLS = {
@@ -39,7 +40,7 @@ class OptionsForm(QWidget):
         self.scale.setToolTip("Scale inputs, and targets that are large numbers, to mean 0 and standard deviation 1")
         self.scale.setChecked(True)
         self._groups = {
-            name: _group(title, field)
+            name: labeled(title, field)
             for name, title, field in (
                 ("task", "Learn", self.task),
                 ("fill", "Missing numbers", self.fill),
@@ -47,14 +48,9 @@ class OptionsForm(QWidget):
                 ("dates", "Dates", self.dates),
             )
         }
-        row = QHBoxLayout(self)
-        row.setContentsMargins(0, 0, 0, 0)
-        row.setSpacing(16)
-        for group in self._groups.values():
-            row.addWidget(group)
-        row.addWidget(self.indicators)
-        row.addWidget(self.scale)
-        row.addStretch(1)
+        row = FlowLayout(self)
+        for widget in (*self._groups.values(), self.indicators, self.scale):
+            row.addWidget(widget)
         self.task.activated.connect(lambda: self.task_changed.emit(self.task.currentData()))
         for combo in (self.fill, self.encoding, self.dates):
             combo.activated.connect(self.options_changed)
@@ -89,15 +85,3 @@ class OptionsForm(QWidget):
         for value, title in choices.items():
             combo.addItem(title, value)
         return combo
-
-
-def _group(title: str, field: QWidget) -> QWidget:
-    group = QWidget()
-    row = QHBoxLayout(group)
-    row.setContentsMargins(0, 0, 0, 0)
-    row.setSpacing(8)
-    text = label(title, "dim")
-    text.setBuddy(field)
-    row.addWidget(text)
-    row.addWidget(field)
-    return group

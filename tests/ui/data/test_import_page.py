@@ -270,3 +270,8 @@ def test_page_fits_a_small_window(dropped: Drop, qtbot: QtBot, tmp_path: Path) -
     qtbot.waitUntil(lambda: "float32" in dialog.preview.summary.text(), timeout=20_000)
     assert dialog.minimumSizeHint().width() <= 1120
     assert dialog.rect().contains(dialog.import_button.mapTo(dialog, QPoint(0, 0)))
+    assert dialog.minimumSizeHint().width() <= 720, "fields wrap to further rows"
+    dialog.resize(720, 680)
+    qtbot.waitUntil(lambda: dialog.width() == 720)
+    for field in (dialog.dialect.header, dialog.dialect.skipped, dialog.options.scale):
+        assert field.mapTo(dialog, QPoint(field.width(), 0)).x() <= 720
