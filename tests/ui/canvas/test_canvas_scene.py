@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from PySide6.QtWidgets import QGraphicsItem
 
 from studio.document import edits
+from studio.document.block_locations import canonical_paths, graph_at
 from studio.document.model import Document, Node
 from studio.lowering.analysis.node_facts import NodeInfo
 from studio.lowering.problems.problem import Problem
@@ -29,7 +30,10 @@ from tests.studio.document.strategies import Edit, documents, edit
 from tests.ui.canvas.conftest import FakeChecker, MakeView, delete_store, network, wire
 
 Step = Edit | str
-steps = st.lists(st.one_of(edit(), st.sampled_from(["undo", "undo", "redo"])), max_size=20)
+steps = st.lists(
+    st.one_of(edit(), st.sampled_from(["undo", "undo", "redo", "enter", "enter last", "leave", "next copy"])),
+    max_size=20,
+)
 
 
 def assert_scene_shows(scene: CanvasScene, document: Document) -> None:
@@ -58,26 +62,53 @@ def assert_scene_shows(scene: CanvasScene, document: Document) -> None:
         assert item.curve.end == scene.nodes[here.target.node].port("input", here.target.port)
 
 
-def apply_step(store: ProjectStore, step: Step) -> None:
+def apply_step(scope: ScopeStore, step: Step) -> None:
     if isinstance(step, Edit):
-        store.edit(step.title, step, merge=step.merge_key)
-    else:
-        (store.undo if step == "undo" else store.redo)()
+        scope.project.edit(step.title, step, merge=step.merge_key)
+        return
+    instances = [name for name, node in scope.document.nodes.items() if node.type.startswith("block.")] or [""]
+    match step:
+        case "undo":
+            scope.project.undo()
+        case "redo":
+            scope.project.redo()
+        case "leave":
+            scope.leave()
+        case "next copy":
+            scope.show_copy((scope.location[-1].copy + 1) % scope.copies if scope.location else 0)
+        case _:
+            scope.enter(instances[-1 if step == "enter last" else 0])
+            scope.select(scope.document.nodes)
+
+
+def assert_scope_is_consistent(scope: ScopeStore) -> None:
+    """The shown graph is the one at the location, and the selection is in it."""
+    document = scope.project.document
+    assert scope.document == graph_at(document, scope.location)
+    assert not scope.location or scope.location[-1].copy < scope.copies
+    assert scope.selection <= scope.document.nodes.keys()
+    assert {scope.prefix + name for name in scope.selection} <= scope.project.selection
+    assert set(canonical_paths(document, scope.project.selection)) == scope.project.selection
 
 
 @settings(max_examples=80, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 @given(documents(), steps)
-def test_scene_follows_edits_undo_and_redo(
+def test_scene_follows_edits_undo_redo_and_the_shown_graph(
     themes: ThemeManager, checker: FakeChecker, document: Document, sequence: list[Step]
 ) -> None:
     store = ProjectStore(document, catalogue(), checker)
-    scene = CanvasScene(ScopeStore(store), themes.theme, store)
+    scope = ScopeStore(store)
+    scene = CanvasScene(scope, themes.theme, store)
     assert_scene_shows(scene, document)
     for step in sequence:
-        apply_step(store, step)
-        assert_scene_shows(scene, store.document)
+        apply_step(scope, step)
+        assert_scene_shows(scene, scope.document)
+        assert_scope_is_consistent(scope)
     while store.history.can_undo:
         store.undo()
+        assert_scope_is_consistent(scope)
+    while scope.leave():
+        pass
     assert_scene_shows(scene, document)
     delete_store(store)
 
