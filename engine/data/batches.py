@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, TypeAlias, cast
 
-from engine.data.joint_loader import EpochLength, JointLoader
+from engine.data.joint_loader import EpochLength, JointLoader, Order
 from engine.data.loader import THREADS, DataLoader
 from engine.data.sample_stream import SampleStream, StreamBatchSampler
 from engine.data.samples import Samples
@@ -74,15 +74,18 @@ class JointBatches(Loaders):
     Args:
         loaders: the batches of each source
         epoch: which loader determines the length of an epoch; with longest, shorter ones start again
+        order: each loader is shuffled separately, or all of them in the same order
     """
 
-    def __init__(self, loaders: Sequence[Batches], epoch: EpochLength = "longest") -> None:
+    def __init__(
+        self, loaders: Sequence[Batches], epoch: EpochLength = "longest", order: Order = "independent"
+    ) -> None:
         self.loaders = tuple(loaders)
-        train = JointLoader([cast("DataLoader", each.train) for each in self.loaders], epoch)
+        train = JointLoader([cast("DataLoader", each.train) for each in self.loaders], epoch, order)
         parts = [each.validation for each in self.loaders if isinstance(each.validation, DataLoader)]
         is_validated = len(parts) == len(self.loaders) and all(len(part) for part in parts)
         files = tuple(dict.fromkeys(file for each in self.loaders for file in each.files))
-        super().__init__(train, JointLoader(parts, epoch) if is_validated else None, files)
+        super().__init__(train, JointLoader(parts, epoch, order) if is_validated else None, files)
 
 
 def _loader(samples: Samples, batch_size: int, shuffle: bool, drop_last: bool, workers: int) -> DataLoader:

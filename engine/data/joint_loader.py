@@ -7,9 +7,10 @@ from typing import Any, Literal, TypeAlias
 
 from engine.data.loader import DataLoader
 from engine.errors import DataError
-from engine.random import Generator
+from engine.random import Generator, default_generator
 
 EpochLength: TypeAlias = Literal["longest", "shortest"]
+Order: TypeAlias = Literal["independent", "paired"]
 
 
 class JointLoader:
@@ -22,14 +23,19 @@ class JointLoader:
     Args:
         loaders: loaders of known length, whose batches are lists of tensors
         epoch: which loader determines the length of an epoch
+        order: each loader is shuffled separately, or all of them in the same order, so that samples with one index are
+            in one step
 
     Raises:
-        DataError: a loader has no batch, or no known length.
+        DataError: a loader has no batch, or no known length, or paired loaders differ in their numbers of samples.
     """
 
-    def __init__(self, loaders: Sequence[DataLoader], epoch: EpochLength = "longest") -> None:
+    def __init__(
+        self, loaders: Sequence[DataLoader], epoch: EpochLength = "longest", order: Order = "independent"
+    ) -> None:
         self.loaders = tuple(loaders)
         self.epoch: EpochLength = epoch
+        self.order: Order = order
         self.dataset = _SampleCount(self.loaders)
         first = self.loaders[0]
         self.batch_size, self.batch_sampler, self.drop_last = first.batch_size, first.batch_sampler, first.drop_last
@@ -40,6 +46,10 @@ class JointLoader:
                 raise DataError(f"loader {number} of {len(self.loaders)} is a stream of unknown length.") from None
             if not count:
                 raise DataError(f"loader {number} of {len(self.loaders)} has no batch. Lower its batch_size.")
+        sizes = [(len(loader.dataset), loader.batch_size) for loader in self.loaders]
+        if order == "paired" and len(set(sizes)) > 1:
+            listed = ", ".join(f"{count:,} in batches of {size}" for count, size in sizes)
+            raise DataError(f"paired loaders need equal numbers of samples and batch sizes, but have {listed}.")
         self._start: tuple[int, int, int] | None = None
 
     def __len__(self) -> int:
@@ -51,16 +61,22 @@ class JointLoader:
 
     def in_order(self) -> JointLoader:
         """The same samples in the order of the data, independent of passes of this loader."""
-        return JointLoader([DataLoader(each.dataset, each.batch_size) for each in self.loaders], self.epoch)
+        return JointLoader([DataLoader(each.dataset, each.batch_size) for each in self.loaders], self.epoch, self.order)
 
     def __iter__(self) -> Iterator[list[Any]]:
         start, self._start = self._start, None
+        if start is None and self.order == "paired":
+            start = (0, _seed(default_generator), 0)
         skip = 0 if start is None else start[2]
         sources = [
-            iter(loader) if start is None else _passes(loader, number, len(self), *start)
+            iter(loader) if start is None else _passes(loader, self._seed(number, start[1]), len(self), start[0], skip)
             for number, loader in enumerate(self.loaders)
         ]
         return self._steps(sources, len(self) - skip)
+
+    def _seed(self, number: int, seed: int) -> int:
+        """The seed of a loader."""
+        return seed if number == 0 or self.order == "paired" else _seed(Generator(seed).fork("loader", number))
 
     def _steps(self, sources: list[Iterator[Any]], count: int) -> Iterator[list[Any]]:
         for _ in range(count):
@@ -98,14 +114,18 @@ class _SampleCount:
         return sum(len(loader.dataset) for loader in self._loaders)
 
 
-def _passes(loader: DataLoader, number: int, steps: int, epoch: int, seed: int, skip: int) -> Iterator[Any]:
+def _seed(generator: Generator) -> int:
+    """A 63-bit seed."""
+    return int(generator.bits(1)[0]) >> 1
+
+
+def _passes(loader: DataLoader, seed: int, steps: int, epoch: int, skip: int) -> Iterator[Any]:
     """The batches of a loader from a step of an epoch on, in as many passes as the epoch needs."""
     count = len(loader)
     passes = -(-steps // count)
-    own_seed = seed if number == 0 else int(Generator(seed).fork("loader", number).bits(1)[0]) >> 1
     first, skipped = divmod(skip, count)
     for index in range(first, passes):
-        loader.set_epoch(epoch * passes + index, own_seed, skipped if index == first else 0)
+        loader.set_epoch(epoch * passes + index, seed, skipped if index == first else 0)
         yield from loader
 
 
@@ -113,4 +133,4 @@ def _are_equal(loader: DataLoader, other: DataLoader) -> bool:
     return loader.batch_size == other.batch_size
 
 
-__all__ = ["EpochLength", "JointLoader", "in_order"]
+__all__ = ["EpochLength", "JointLoader", "Order", "in_order"]

@@ -19,7 +19,7 @@ from studio.document.document_errors import EditError
 from studio.document.json_values import JsonError, equal_json, validated_copy
 from studio.document.model import MAX_COORDINATE, Document, Endpoint, Json, Node, TrainingSettings, Wire
 from studio.document.validation_messages import validation_problem
-from studio.document.weight_sharing import layer_of, separated, with_renamed_owner
+from studio.document.weight_sharing import calls_of, layer_of, separated, with_renamed_owner
 from studio.document.wire_routes import remaining_routes, renamed_routes
 
 # -- nodes ------------------------------------------------------------------------------------
@@ -110,12 +110,16 @@ def set_flag(
     recomputed: bool | None = None,
     collapsed: bool | None = None,
 ) -> Document:
-    """Set or clear flags; None leaves a flag unchanged."""
+    """Set or clear flags; None leaves a flag unchanged. Nodes that share all weights are frozen together."""
     given = {"muted": muted, "frozen": frozen, "recomputed": recomputed, "collapsed": collapsed}
     flags = {flag: value for flag, value in given.items() if value is not None}
     changes: dict[str, Node] = {}
     for name in _existing(document, names):
         node = document.nodes[name]
+        if frozen is not None:
+            same = (user for user in calls_of(document.nodes, name) if document.nodes[user].frozen != frozen)
+            changes |= {user: replace(changes.get(user, document.nodes[user]), frozen=frozen) for user in same}
+            node = changes.get(name, node)
         if any(getattr(node, flag) != value for flag, value in flags.items()):
             changes[name] = replace(node, **flags)
     return _with_nodes(document, changes)

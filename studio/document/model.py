@@ -144,6 +144,13 @@ class TrainingSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             description="An epoch ends with the longest loader, and shorter ones start again, or with the shortest.",
         ),
     ] = "longest"
+    joint_order: Annotated[
+        Literal["independent", "paired"],
+        Meta(
+            title="Order of several loaders",
+            description="Each loader is shuffled separately, or all in the same order, so that samples are paired.",
+        ),
+    ] = "independent"
     mixed_precision: Annotated[
         Literal["off", "bfloat16", "float16"],
         Meta(

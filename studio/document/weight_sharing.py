@@ -67,6 +67,13 @@ def users_of(nodes: Mapping[str, Node], name: str) -> list[str]:
     return [other for other in nodes if other != name and owner_of(nodes, other) == owner]
 
 
+def calls_of(nodes: Mapping[str, Node], name: str) -> list[str]:
+    """The nodes that call the same layer as a node, if there are several."""
+    layer = layer_of(nodes, name)
+    users = users_of(nodes, layer)
+    return [layer, *(user for user in users if nodes[user].type == nodes[layer].type)] if users else []
+
+
 def can_share(key: str, owner_key: str) -> bool:
     """Whether a node of one type can use the weights of another."""
     return (key == owner_key and key.startswith(LAYERS)) or (key in MATRICES and owner_key in MATRICES)
@@ -93,7 +100,9 @@ def share(document: Document, names: Iterable[str], owner: str) -> Document:
                 "Choose a node of the same type."
             )
         is_same = node.type == nodes[root].type
-        changes[name] = replace(node, shares=root, params={} if is_same else node.params)
+        if is_same:
+            node = replace(node, params={}, frozen=nodes[root].frozen)
+        changes[name] = replace(node, shares=root)
     for name in nodes if changes else ():
         if name not in changes and name not in (root, owner) and owner_of(nodes, name) in changes:
             is_same = nodes[name].type == nodes[root].type

@@ -15,6 +15,9 @@ from studio.lowering.problems import quick_fixes
 from studio.lowering.problems.problem import Problem
 from studio.nodes.types import Role
 
+PAIRED_PARAMETERS = ("batch_size", "shuffle", "drop_last")
+"""Parameters that paired loaders have in common."""
+
 START = "Add a data source, a loader, layers, a loss and an optimizer, or begin with a template."
 
 
@@ -86,8 +89,32 @@ def _check_loaders(flow: Dataflow) -> Iterator[Problem]:
                 "Turn stream off at its source."
             )
             yield Problem("error", "several-loaders", message, node=name)
-    for name in flow.graph.with_role(Role.LOSS) if len(used) > 1 else ():
-        yield from _check_same_samples(flow.graph, name)
+    if len(used) > 1 and flow.document.training.joint_order == "paired":
+        yield from _check_pairs(flow, used)
+    elif len(used) > 1:
+        for name in flow.graph.with_role(Role.LOSS):
+            yield from _check_same_samples(flow.graph, name)
+
+
+def _check_pairs(flow: Dataflow, loaders: list[str]) -> Iterator[Problem]:
+    """Loaders with the same order need equal settings and numbers of samples."""
+    first, *others = (name for name in loaders if name in flow.facts)
+    values = flow.facts[first].arguments.values
+    for name in others:
+        own = flow.facts[name].arguments.values
+        param = next((each for each in PAIRED_PARAMETERS if own.get(each) != values.get(each)), None)
+        counts = flow.count(first), flow.count(name)
+        if param is not None:
+            fix = quick_fixes.assign(name, param, values.get(param))
+            message = f"{name} and {first} are paired, but differ in {param}. {fix.title} at {name}."
+            yield Problem("error", "several-loaders", message, node=name, fix=fix)
+        elif None not in counts and counts[0] != counts[1]:
+            message = (
+                f"{name} has {counts[1]:,} training samples but {first}, which it is paired with, has {counts[0]:,}. "
+                "Set training.joint_order to independent."
+            )
+            fix = quick_fixes.order_loaders("independent", "Shuffle each loader separately")
+            yield Problem("error", "several-loaders", message, node=name, fix=fix)
 
 
 def _check_same_samples(graph: NodeGraph, loss: str) -> Iterator[Problem]:

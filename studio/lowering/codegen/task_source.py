@@ -77,10 +77,13 @@ def _data(writer: SourceWriter) -> ast.FunctionDef:
 
 def _joined(writer: SourceWriter, loaders: list[ast.expr]) -> ast.stmt:
     """`return data.JointBatches([images, text])`."""
-    training = writer.flow.document.training
-    is_default = training.joint_epoch == TrainingSettings().joint_epoch
+    training, defaults = writer.flow.document.training, TrainingSettings()
+    keywords: dict[str, str] = {}
+    if training.joint_epoch != defaults.joint_epoch:
+        keywords["epoch"] = training.joint_epoch
+    if training.joint_order != defaults.joint_order:
+        keywords["order"] = training.joint_order
     function = syntax_trees.attribute(writer.module("data"), "JointBatches")
-    keywords = {} if is_default else {"epoch": training.joint_epoch}
     call = syntax_trees.call(function, [ast.List(loaders, ast.Load())], keywords)
     return writer.mark(syntax_trees.returns([call]), writer.loaders()[0])
 

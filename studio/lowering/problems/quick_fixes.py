@@ -93,6 +93,14 @@ def follow(metric: str) -> Fix:
     )
 
 
+def order_loaders(order: str, title: str) -> Fix:
+    return Fix(
+        title,
+        lambda document: edits.set_training(document, joint_order=order),
+        (f"training.joint_order={order}",),
+    )
+
+
 def wire_up(source: Endpoint, target: Endpoint) -> Fix:
     return Fix(f"Connect {source}", lambda document: edits.connect(document, Wire(source, target)))
 

@@ -91,3 +91,16 @@ def test_loaders_without_batches_or_length_are_refused() -> None:
 
     with pytest.raises(DataError, match="loader 1 of 1 is a stream"):
         JointLoader([DataLoader(TensorDataset(arange(3)), batch_sampler=Endless())])
+
+
+def test_paired_loaders_have_one_order() -> None:
+    joint = JointLoader([loader(9, 2), loader(9, 2, start=100)], order="paired")
+    for batches in (
+        steps(joint),
+        steps(joint, epoch=4, skip=2),
+        [[part.tolist() for part in batch] for batch in joint],
+    ):
+        assert all(batch[2] == [100 + number for number in batch[0]] for batch in batches)
+    assert steps(joint) != steps(joint, epoch=1)
+    with pytest.raises(DataError, match="9 in batches of 2, 8 in batches of 2"):
+        JointLoader([loader(9, 2), loader(8, 2)], order="paired")

@@ -94,6 +94,7 @@ FIXES: dict[str, Fix] = {
     "separate_weights": quick_fixes.separate_weights("sharing"),
     "trains": quick_fixes.trains("adam", ["hidden"], "Train it"),
     "follow": quick_fixes.follow("train_accuracy"),
+    "order_loaders": quick_fixes.order_loaders("paired", "Pair them"),
     "wire_up": quick_fixes.wire_up(Endpoint("hidden", "output"), Endpoint("muted", "input")),
     "swap": quick_fixes.swap("cross_entropy", "input", "target"),
     "unwire": quick_fixes.unwire(Wire(Endpoint("adam", "loss"), Endpoint("nowhere", "input"))),

@@ -22,6 +22,7 @@ from tests.engine.fit.test_resume import assert_resumable
 from tests.studio.lowering.graphs import coded, codes, digits, fixed, report, wire
 from tests.studio.training.shards import shards
 
+LOGITS = Node("nn.Linear", {"out_features": 10})
 HIDDEN = Node("nn.Linear", {"out_features": 16})
 
 
@@ -167,3 +168,39 @@ def test_a_stream_is_refused(tmp_path: Path) -> None:
     params = {"folder": str(folder), "channels": "grey", "stream": True}
     base = edits.retype(two_losses(), "more", "data.WebDataset", params)
     assert "several-loaders" in codes(base)
+
+
+def paired() -> Document:
+    """The same digits twice, from separate loaders with one order; the second one has the targets."""
+    base = digits(
+        {"flatten": "nn.Flatten", "hidden": HIDDEN, "relu": "nn.ReLU", "logits": LOGITS},
+        other="data.Digits",
+        answers="data.Batches",
+        wires=["other.samples -> answers.samples"],
+    )
+    base = edits.connect(base, wire("answers.target -> cross_entropy.target"))
+    return edits.set_training(base, joint_order="paired")
+
+
+def test_paired_loaders_give_samples_that_belong_together() -> None:
+    assert codes(paired()) == []
+    source = lower(report(paired())).source
+    assert "data.JointBatches([batches, answers], order='paired')" in source
+    alone = digits({"flatten": "nn.Flatten", "hidden": HIDDEN, "relu": "nn.ReLU", "logits": LOGITS})
+
+    def losses(base: Document) -> list[float]:
+        events = fit.fit(lower(report(base)).build(seed=4), epochs=2, compile=False)
+        return [event.loss for event in events if isinstance(event, fit.Step)]
+
+    assert losses(paired()) == losses(alone)
+
+
+def test_paired_loaders_need_equal_settings_and_counts() -> None:
+    base = edits.set_param(paired(), "answers", "batch_size", 32)
+    problem = coded(base, "several-loaders")
+    assert problem.node == "answers" and "differ in batch_size" in problem.message
+    assert codes(fixed(base, problem)) == []
+    base = edits.set_training(two_inputs(), joint_order="paired")
+    problem = coded(base, "several-loaders")
+    assert "has 240 training samples but batches" in problem.message
+    assert codes(fixed(base, problem)) == []

@@ -238,6 +238,16 @@ def test_parameters_of_a_shared_layer_are_those_of_its_owner() -> None:
     assert share(apart, ["b"], "a") == base
 
 
+def test_calls_of_one_layer_are_frozen_together() -> None:
+    base = edits.set_flag(siamese(), ["b"], frozen=True)
+    assert base.nodes["a"].frozen and base.nodes["b"].frozen
+    before, after = trained(base, steps=0), trained(base)
+    assert {name for name in after if np.array_equal(after[name], before[name])} == {"a.weight", "a.bias"}
+    free = edits.set_flag(base, ["a"], frozen=False)
+    assert not free.nodes["b"].frozen
+    assert share(edits.set_flag(unshare(siamese(), ["b"]), ["a"], frozen=True), ["b"], "a").nodes["b"].frozen
+
+
 def test_edits_keep_sharing() -> None:
     base = siamese()
     assert edits.rename(base, "a", "left").nodes["b"].shares == "left"

@@ -18,7 +18,7 @@ from studio.ui.widgets.labels import label
 _GROUPS: dict[str, tuple[str, ...]] = {
     "Training": ("epochs", "steps", "seed", "device", "compile"),
     "Optimizer step": ("accumulate", "clip_norm", "clip_value", "mixed_precision"),
-    "Data": ("joint_epoch",),
+    "Data": ("joint_epoch", "joint_order"),
     "Validation": ("validate_epochs", "validate_steps"),
     "Best weights and early stopping": ("follow", "patience", "min_change"),
     "Checkpoints": ("checkpoint_seconds", "checkpoint_steps", "checkpoints"),
