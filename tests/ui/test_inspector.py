@@ -93,6 +93,13 @@ def test_typing_is_one_undo_step(panel: InspectorPanel, store: ProjectStore) -> 
     assert field.line.text() == ""
 
 
+def test_the_field_of_a_formula_keeps_the_focus_when_inputs_change(panel: InspectorPanel, store: ProjectStore) -> None:
+    store.edit("Add", lambda document: edits.add(document, "formula", Node("studio.Formula")))
+    store.select(["formula"])
+    type_text(row(panel, "expression"), "a * x + sin(yy)")
+    assert store.document.nodes["formula"].params == {"expression": "a * x + sin(yy)"}
+
+
 def test_empty_field_restores_the_default(panel: InspectorPanel, store: ProjectStore) -> None:
     store.select(["second"])
     field = type_text(row(panel, "out_features"), "5")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any, TypeAlias, cast
 
 from PySide6.QtCore import Signal
@@ -90,14 +91,18 @@ class NodeForm(QWidget):
         self.refresh()
 
     def fits(self, names: Sequence[str]) -> bool:
-        """Whether this form shows these nodes and their types are unchanged."""
+        """Whether this form shows these nodes and their types are unchanged, except for the ports.
+
+        The ports of some types depend on a parameter, whose field must not lose the focus while it is typed into.
+        """
         is_same = bool(names) and self.names == tuple(names) and self._location == self._store.location
-        return is_same and self._kinds == _kinds(self._store, self.names)
+        return is_same and _without_ports(self._kinds) == _without_ports(_kinds(self._store, self.names))
 
     def refresh(self) -> None:
         """Show the current document and report."""
         if not all(name in self._store.document.nodes for name in self.names):
             return
+        self._kinds = _kinds(self._store, self.names)
         if self._header is not None:
             self._header.refresh()
         for row in self.rows:
@@ -288,6 +293,10 @@ class _ProblemNotice(QWidget):
 def _kinds(store: ScopeStore, names: Sequence[str]) -> tuple[NodeType | None, ...]:
     """The types of nodes; None for an unknown type."""
     return tuple(known_type(store.document, store.catalogue, name) for name in names)
+
+
+def _without_ports(kinds: Sequence[NodeType | None]) -> list[NodeType | None]:
+    return [None if kind is None else replace(kind, inputs=(), outputs=()) for kind in kinds]
 
 
 def _shared(kinds: Sequence[NodeType | None]) -> list[Parameter]:
