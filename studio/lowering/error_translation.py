@@ -15,7 +15,7 @@ _LOCATION = re.compile(r" \((<gradwire [^<>]*>):(\d+)\)")
 
 STEPS: tuple[tuple[type[EngineError], str], ...] = (
     (StaleTensorError, "Turn inplace off at the node that follows it."),
-    (DTypeError, "Convert the data with a transform before the loader, or connect another output."),
+    (DTypeError, "Convert it with Cast, or the data with a transform before the loader, or connect another output."),
 )
 """Next step on the canvas by error type, for errors whose remedy is a change of Python code."""
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import difflib
 import functools
 import math
 from collections.abc import Iterator
@@ -125,7 +126,9 @@ def _call(
     call: ast.Call, name: str, arguments: list[ast.expr], keywords: list[ast.keyword], depth: int
 ) -> Iterator[ast.Name]:
     if name not in FUNCTIONS:
-        _reject(call, f"{name!r} is not a function here; use one of {', '.join(sorted(FUNCTIONS))}")
+        near = difflib.get_close_matches(name, sorted(FUNCTIONS), n=1)
+        hint = f"did you mean {near[0]}?" if near else "functions are sin, exp, mean, where and others, listed under F1"
+        _reject(call, f"{name!r} is not a function here; {hint}")
     if not arguments:
         _reject(call, f"{name} needs an input, such as {name}(x)")
     for argument in arguments:

@@ -257,7 +257,7 @@ def _engine_error(flow: Dataflow, name: str, facts: NodeFacts) -> Problem:
             inputs.append(f"{facts.inputs[port.name]} from {end.node}")
     text = facts.outcome.failure.rstrip(".")
     message = f"{name} cannot process {' and '.join(inputs)}: {text}." if inputs else f"{name}: {text}."
-    if facts.type.role is Role.OPERATION:
+    if facts.type.role is Role.OPERATION and "connect another output" not in message:
         params = [parameter.name for parameter in facts.type.params if facts.type.input(parameter.name) is None]
         change = f"Change {' or '.join(params)}, or connect" if params else "Connect"
         message = f"{message} {change} another output."

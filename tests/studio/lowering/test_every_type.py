@@ -236,7 +236,7 @@ INPUTS: dict[str, dict[str, str | Node]] = {
 }
 """Chains of nodes behind a convolution that give special inputs of operations."""
 
-SPECIAL: dict[str, str] = {
+CHAINS: dict[str, str] = {
     **{
         f"ops.{name}": "shares" for name in ("log", "log2", "log10", "sqrt", "rsqrt", "logit", "erfinv", "asin", "acos")
     },
@@ -267,8 +267,8 @@ def operation(node: Node) -> Document:
     if kind.adapt is not None:
         kind = kind.adapt(kind, node.params, {port.name for port in kind.inputs})
     for index, port in enumerate(port for port in kind.inputs if not port.optional and port.name not in node.params):
-        by_port = SPECIAL.get(port.name, SPECIAL.get(kind.key, ""))
-        chain, before = INPUTS.get(SPECIAL.get(f"{kind.key}.{port.name}", by_port), {}), "ab"[index % 2]
+        by_port = CHAINS.get(port.name, CHAINS.get(kind.key, ""))
+        chain, before = INPUTS.get(CHAINS.get(f"{kind.key}.{port.name}", by_port), {}), "ab"[index % 2]
         for name, each in chain.items():
             title = f"{name}{index}"
             nodes[title] = each
