@@ -360,8 +360,8 @@ class CanvasActions:
         else:
             self.fit_all()
 
-    def fit_all(self) -> None:
-        self._fit((*self._scene.boxes().values(), *self._scene.frames.boxes().values()))
+    def fit_all(self, *, animated: bool = True) -> None:
+        self._fit((*self._scene.boxes().values(), *self._scene.frames.boxes().values()), animated=animated)
 
     def open_at_readable_zoom(self) -> None:
         """Show all nodes if their names stay readable, else the start of the graph."""

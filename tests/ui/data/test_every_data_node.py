@@ -60,7 +60,7 @@ def added(qtbot: QtBot, window: MainWindow, kind: NodeType, files: Path) -> str:
     store, view = project.store, window.canvas
     assert view is not None
     qtbot.waitUntil(lambda: store.is_checked)
-    view.canvas_actions.fit(store.document.nodes, animated=False)
+    view.canvas_actions.fit_all(animated=False)
     user = MouseAndKeyboard(view)
     if kind.role is not Role.SOURCE:
         user.click(user.node("scale"))
@@ -83,7 +83,7 @@ def added(qtbot: QtBot, window: MainWindow, kind: NodeType, files: Path) -> str:
 
     store.edit("Set", set_all)
     if kind.role is not Role.LOADER:
-        view.canvas_actions.fit(store.document.nodes, animated=False)
+        view.canvas_actions.fit_all(animated=False)
         user.drag(user.port(name, "output", "samples"), user.port("batches", "input", "samples"))
         assert any(wire.source.node == name and wire.target.node == "batches" for wire in store.document.wires)
     qtbot.waitUntil(lambda: store.is_checked)

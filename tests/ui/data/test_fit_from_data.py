@@ -36,7 +36,7 @@ def chosen(qtbot: QtBot, window: MainWindow) -> Callable[[Document], FitFromData
         qtbot.waitUntil(lambda: project.store.is_checked)
         assert window.canvas is not None
         user = MouseAndKeyboard(window.canvas)
-        window.canvas.canvas_actions.fit(document.nodes, animated=False)
+        window.canvas.canvas_actions.fit_all(animated=False)
         user.click(user.node("b"))
         return row(window)
 
