@@ -50,6 +50,11 @@ class History:
         return self._position
 
     @property
+    def saved(self) -> Document | None:
+        """The document in the project file; None if no file contains the current project."""
+        return self._saved
+
+    @property
     def can_undo(self) -> bool:
         return self._position > 0
 

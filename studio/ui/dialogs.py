@@ -112,6 +112,12 @@ def paths_to_open(parent: QWidget, folder: Path | None) -> list[Path]:
     return [Path(path) for path in paths]
 
 
+def path_to_compare(parent: QWidget, folder: Path | None) -> Path | None:
+    """Ask for a project file to compare with; None if the user cancels."""
+    path, _ = QFileDialog.getOpenFileName(parent, "Compare with", str(folder or ""), FILTER)
+    return Path(path) if path else None
+
+
 def data_files_to_import(parent: QWidget, folder: Path | None) -> list[Path]:
     paths, _ = QFileDialog.getOpenFileNames(parent, "Import data", str(folder or ""), DATA_FILTER)
     return [Path(path) for path in paths]

@@ -8,8 +8,10 @@ from pathlib import Path
 from PySide6.QtCore import QObject, Signal
 from PySide6.QtWidgets import QWidget
 
+from studio.document import project_files
 from studio.document.autosave import Recovery
 from studio.document.document_errors import FileError
+from studio.document.model import Document
 from studio.document.project_format import SUFFIX
 from studio.ui import dialogs
 from studio.ui.project.open_projects import OpenProjects
@@ -41,6 +43,17 @@ class FileActions(QObject):
         current = self._open_projects.current
         for path in dialogs.paths_to_open(self._window, current.store.base if current else None):
             self.open(path)
+
+    def ask_for_comparison(self, project: Project) -> tuple[str, Document] | None:
+        """Ask for another project file. Returns its name and document; None if there is none."""
+        path = dialogs.path_to_compare(self._window, project.store.base)
+        if path is None:
+            return None
+        try:
+            return path.stem, project_files.load(path)
+        except FileError as error:
+            self.notification_ready.emit(NotificationBar(str(error), []))
+            return None
 
     def save(self, project: Project) -> bool:
         """Save to the project's file, or ask for a file. Returns False if the project was not saved."""

@@ -325,6 +325,7 @@ class MainWindow(CommandWindow):
         project_view.problems_requested.connect(self.show_problems)
         project_view.overlay.toggled.connect(self.commands.refresh)
         project_view.heat_map.changed.connect(self.commands.refresh)
+        project_view.comparison.changed.connect(self.commands.refresh)
         project_view.runs.list.chosen.connect(self.commands.refresh)
         project.library.runs_changed.connect(self.commands.refresh)
         project.library.metadata_changed.connect(self.commands.refresh)

@@ -9,10 +9,12 @@ from PySide6.QtCore import QObject, QTimer, Signal
 from PySide6.QtWidgets import QWidget
 
 from engine import fit
+from studio.document.model import Document
 from studio.training.data_bottleneck import find_data_bottleneck
 from studio.training.session_events import Failed, StateChanged, Warned
 from studio.ui import number_format
 from studio.ui.canvas.canvas_view import CanvasView
+from studio.ui.canvas.comparison.canvas_comparison import CanvasComparison
 from studio.ui.canvas.compile_overlay import CompileOverlay
 from studio.ui.canvas.heat_map import HeatMap
 from studio.ui.canvas.region_layer import Choice
@@ -88,6 +90,7 @@ class ProjectView(QObject):
         self.compile = CompilePanel(store, runner, project.explainer)
         self.overlay = CompileOverlay(self.canvas, project.explainer)
         self.heat_map = HeatMap(self.canvas, self.overlay.legend)
+        self.comparison = CanvasComparison(self.canvas)
         self.code = CodePanel(store)
         self.log = LogPanel()
         self.panels: dict[str, QWidget] = {
@@ -120,6 +123,7 @@ class ProjectView(QObject):
         self.fitter.status_message.connect(self.status_message)
         self.data.source_requested.connect(self._search_node)
         self.runs.status_message.connect(self.status_message)
+        self.runs.run_actions.comparison_requested.connect(self.compare_with)
         self.runs.node_requested.connect(self.canvas.reveal)
         self._connect_compile()
         project.logged.connect(self.log.add)
@@ -174,6 +178,18 @@ class ProjectView(QObject):
     def _show_break(self, index: int) -> None:
         self.graph_break_requested.emit()
         self.compile.show_break(index)
+
+    def compare_with_saved(self) -> None:
+        """Show the differences from the version in the project file."""
+        history = self.project.store.history
+        if history.saved is None:
+            self.status_message.emit("The project is not in a file yet. Save it to compare later versions with it.")
+        else:
+            self.comparison.begin("Compared with saved", lambda: history.saved or history.document)
+
+    def compare_with(self, title: str, document: Document) -> None:
+        """Show the differences from another project or an earlier version."""
+        self.comparison.begin(f"Compared with {title}", lambda: document)
 
     def fit_once(self) -> None:
         """Fit the graph once the canvas has its final size."""

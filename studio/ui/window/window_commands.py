@@ -67,6 +67,13 @@ def _on_canvas(window: CommandWindow, act: Callable[[CanvasView], object]) -> Ca
     return run
 
 
+def _compare(window: CommandWindow, project: Project) -> None:
+    """Ask for another project and show the differences from it."""
+    other = window.files.ask_for_comparison(project)
+    if other is not None:
+        window.project_views[project].compare_with(*other)
+
+
 def _when(window: CommandWindow, holds: Callable[[Project], bool]) -> Callable[[], bool]:
     return lambda: window.project is not None and holds(window.project)
 
@@ -99,6 +106,35 @@ def _file(window: CommandWindow) -> Iterator[Command]:
     yield Command(
         "file.save-as", "Save as…", _action(window, files.save_as), ("Ctrl+Shift+S",), "File", enabled=is_open
     )
+    yield Command(
+        "file.compare-saved",
+        "Compare with saved",
+        _action(window, lambda project: window.project_views[project].compare_with_saved()),
+        (),
+        "File",
+        help="Mark on the canvas what differs from the project file",
+        enabled=is_open,
+        separated=True,
+    )
+    yield Command(
+        "file.compare",
+        "Compare with…",
+        _action(window, partial(_compare, window)),
+        (),
+        "File",
+        help="Mark on the canvas what differs from another project file",
+        enabled=is_open,
+    )
+    is_comparing = _when(window, lambda project: window.project_views[project].comparison.is_active)
+    for key, title, by in (("F7", "Next difference", 1), ("Shift+F7", "Previous difference", -1)):
+        yield Command(
+            f"file.{title.split()[0].lower()}-difference",
+            title,
+            _action(window, lambda project, by=by: window.project_views[project].comparison.step(by)),
+            (key,),
+            "File",
+            enabled=is_comparing,
+        )
     yield Command(
         "file.close",
         "Close project",

@@ -31,7 +31,11 @@ def routes_through_column(a: Point, b: Point, boxes: Sequence[Box]) -> Iterator[
     last = _free_level(b.y, -down, [*boxes, _end_node(b.x, b.y)])
     if (last - first) * down <= 0:
         return
-    columns = _free_columns(min(first, last), max(first, last), boxes)
+    columns = [
+        x
+        for x in _free_columns(min(first, last), max(first, last), boxes)
+        if (x >= a.x + _TURN or x + _COLUMN <= a.x) and (x + _COLUMN <= b.x - _TURN or x >= b.x)
+    ]
     columns.sort(key=lambda x: abs(x - a.x) + abs(x - b.x))
     for x in columns[:_COLUMNS]:
         for lane in range(_LANES):
@@ -56,13 +60,13 @@ def _free_columns(top: float, bottom: float, boxes: Sequence[Box]) -> list[float
     spans = sorted((box.left, box.right) for box in boxes if box.top < bottom and top < box.bottom)
     if not spans:
         return []
-    found = [spans[0][0] - _CLEAR - _COLUMN]
+    found = [spans[0][0] - _CLEAR - _COLUMN - _TURN]
     reach = spans[0][1]
     for left, right in spans:
         if left - reach >= _COLUMN + 2 * _CLEAR:
             found += [reach + _CLEAR, left - _CLEAR - _COLUMN]
         reach = max(reach, right)
-    return [*found, reach + _CLEAR]
+    return [*found, reach + _CLEAR + _TURN]
 
 
 def _route(a: Point, b: Point, x: float, first: float, last: float) -> WireCurve:

@@ -27,6 +27,8 @@ from studio.ui.theme import theme
 
 class RunActions(QObject):
     status_message = Signal(str)
+    comparison_requested = Signal(str, object)
+    """Name and Document of a run."""
     """A status-line message."""
     rename_requested = Signal()
     """The user asked to rename the selected run."""
@@ -107,6 +109,16 @@ class RunActions(QObject):
         self.status_message.emit(
             f"{'The canvas already shows' if is_same else 'The canvas now shows'} the graph of {run.name}."
         )
+
+    def compare_graph(self) -> None:
+        """Show on the canvas what differs from the graph of the selected run."""
+        run = self.run
+        if run is None:
+            return
+        try:
+            self.comparison_requested.emit(run.name, run.read_document())
+        except FileError as error:
+            self.status_message.emit(str(error))
 
     def resume(self, epochs: int | None = None) -> None:
         """Resume the selected run until it has trained for `epochs` in total; by default the number it was started
@@ -302,6 +314,10 @@ RUN_ACTIONS = (
     RunAction(
         "restore", "Restore graph", RunActions.restore, RunActions.has_one, "history",
         help="Load this run's graph onto the canvas. Undo restores the current graph.",
+    ),
+    RunAction(
+        "compare-graph", "Compare graph", RunActions.compare_graph, RunActions.has_one, "",
+        help="Mark on the canvas what differs from this run's graph",
     ),
     RunAction(
         "resume", "Resume run", RunActions.resume, RunActions.can_resume, "run",

@@ -1,0 +1,1 @@
+"""The comparison of the shown project with another version of it."""

@@ -1,0 +1,112 @@
+"""Comparison on the canvas: marks, ghosts, the list, blocks, keys, and its end."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtTest import QTest
+from pytestqt.qtbot import QtBot
+
+from studio.document import edits, project_files
+from studio.document.block_edits import edit_block
+from studio.document.model import Node
+from studio.ui import dialogs
+from studio.ui.canvas.comparison.canvas_comparison import CanvasComparison
+from studio.ui.window.main_window import MainWindow
+from tests.ui.canvas.test_heat_map import document
+from tests.ui.conftest import MakeWindow
+
+
+@pytest.fixture
+def window(make_window: MakeWindow, qtbot: QtBot, tmp_path: Path) -> MainWindow:
+    path = tmp_path / "one.gradwire"
+    project_files.save(document(), path)
+    window = make_window()
+    project = window.files.open(path)
+    assert project is not None
+    qtbot.waitUntil(lambda: project.store.is_checked)
+    return window
+
+
+def comparison_of(window: MainWindow) -> CanvasComparison:
+    assert window.project is not None
+    return window.project_views[window.project].comparison
+
+
+def edit(window: MainWindow) -> None:
+    """Change one node, remove one, add one, and change a node inside the block."""
+    assert window.project is not None
+    store = window.project.store
+    store.edit("Change", lambda d: edits.set_param(d, "small", "out_features", 65))
+    store.edit("Remove", lambda d: edits.remove(d, ["relu"]))
+    store.edit("Add", lambda d: edits.add(d, "tanh", Node("nn.Tanh", at=(1400, 0))))
+    store.edit("Block", lambda d: edit_block(d, "two", lambda g: edits.set_param(g, "a", "out_features", 100)))
+
+
+def texts(comparison: CanvasComparison) -> list[str]:
+    return [comparison.list.list.item(row).text().partition("\n")[0] for row in range(comparison.list.list.count())]
+
+
+def test_differences_from_the_saved_version_are_listed_and_marked(window: MainWindow) -> None:
+    comparison = comparison_of(window)
+    edit(window)
+    window.commands.run("file.compare-saved")
+    assert comparison.is_active and comparison.list.isVisible() and comparison.layer.isVisible()
+    assert texts(comparison) == [
+        "~ small: changed",
+        "− relu: removed",
+        "+ tanh: added",
+        "~ block: block changed",
+        "~ two/a: changed",
+    ]
+    boxes = {change.node: comparison.layer.box(change) for change in comparison.comparison.within("")}
+    assert boxes["relu"] is not None and (boxes["relu"].left, boxes["relu"].top) == (1200, 0)
+    assert window.canvas is not None and not window.canvas.viewport().grab().isNull()
+    window.project.store.undo() if window.project else None
+    assert "~ two/a: changed" not in texts(comparison)
+
+
+def test_keys_go_through_the_differences_and_escape_ends(window: MainWindow) -> None:
+    comparison, canvas = comparison_of(window), window.canvas
+    assert canvas is not None
+    edit(window)
+    window.commands.run("file.compare-saved")
+    QTest.keyClick(comparison.list.list, Qt.Key.Key_Down)
+    assert canvas.store.selection == {"small"}
+    canvas.setFocus()
+    QTest.keyClick(canvas, Qt.Key.Key_F7)
+    assert canvas.store.selection == frozenset()  # the removed node
+    for _ in range(3):
+        QTest.keyClick(canvas, Qt.Key.Key_F7)
+    assert (canvas.store.block, canvas.store.selection) == ("two", {"a"})
+    QTest.keyClick(canvas, Qt.Key.Key_F7, Qt.KeyboardModifier.ShiftModifier)
+    assert (canvas.store.block, canvas.store.selection) == ("", {"block"})
+    QTest.keyClick(comparison.list.list, Qt.Key.Key_Escape)
+    assert not comparison.is_active and not comparison.list.isVisible() and not comparison.layer.isVisible()
+    assert not window.commands.action("file.next-difference").isEnabled()
+
+
+def test_escape_on_the_canvas_ends_without_a_selection(window: MainWindow) -> None:
+    edit(window)
+    window.commands.run("file.compare-saved")
+    assert window.canvas is not None
+    window.canvas.setFocus()
+    window.canvas.store.select(())
+    QTest.keyClick(window.canvas, Qt.Key.Key_Escape)
+    assert not comparison_of(window).is_active
+
+
+def test_another_project(window: MainWindow, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    other = tmp_path / "other.gradwire"
+    project_files.save(edits.set_training(edits.rename(document(), "small", "first"), epochs=3), other)
+    monkeypatch.setattr(dialogs, "path_to_compare", lambda *_: other)
+    window.commands.run("file.compare")
+    assert texts(comparison_of(window)) == ["~ small, formerly first: renamed", "Training: epochs: 3 → 10"]
+    assert comparison_of(window).list.title.text().startswith("Compared with other: 2 differences")
+
+
+def test_equal_versions(window: MainWindow) -> None:
+    window.commands.run("file.compare-saved")
+    assert texts(comparison_of(window)) == ["No differences. Positions are not compared."]
