@@ -21,6 +21,7 @@ COMMANDS = {
         "studio.cli.check_command:check",
         "Check a project for errors without training it.",
     ),
+    "diff": ("studio.cli.diff_command:diff", "Show the differences between two projects."),
     "explain": (
         "studio.cli.explain_command:explain",
         "Compile and time a training step, and show graph breaks.",
@@ -75,8 +76,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command.
 
     Returns:
-        Exit code: 0 done, 1 run failed or output not written, 2 usage error or unusable file, 130 interrupted, 141
-        output pipe closed, 143 terminated.
+        Exit code: 0 done, 1 run failed, projects differ or output not written, 2 usage error or unusable file, 130
+        interrupted, 141 output pipe closed, 143 terminated.
     """
     with output_streams.guard_streams(), interrupts.raise_on_interrupt() as signals:
         try:

@@ -157,6 +157,19 @@ def remove_block(document: Document, name: str) -> Document:
     return replace(document, blocks={key: each for key, each in document.blocks.items() if key != name})
 
 
+def unused_blocks(document: Document) -> list[str]:
+    """The definitions that the canvas does not use, directly or inside other blocks."""
+    used = set(blocks.reachable_blocks(document.blocks, document.nodes))
+    return [name for name in document.blocks if name not in used]
+
+
+def remove_unused_blocks(document: Document) -> Document:
+    """Remove the definitions that the canvas does not use."""
+    unused = set(unused_blocks(document))
+    kept = {name: block for name, block in document.blocks.items() if name not in unused}
+    return replace(document, blocks=kept) if unused else document
+
+
 def is_used(document: Document, name: str) -> bool:
     """Whether the canvas or another definition has an instance of a block."""
     graphs = (document.nodes, *(block.nodes for block in document.blocks.values()))

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import time
 from typing import NamedTuple
 
 from studio.document.model import Document
+
+_MIN_STATES = 1000
+_MAX_REFERENCES = 6_000_000
+"""Number of nodes in all states together, if there are more than the minimum of states."""
 
 
 class HistoryEntry(NamedTuple):
@@ -15,6 +20,10 @@ class HistoryEntry(NamedTuple):
     merge_key: str | None = None
     selection: frozenset[str] = frozenset()
     """The nodes that were selected when this state was last current."""
+    time: float = 0.0
+    """When the edit was made, in seconds since the epoch."""
+    replaced: int = 0
+    """How many undone edits this edit replaced, which can no longer be restored."""
 
 
 class History:
@@ -22,12 +31,15 @@ class History:
 
     Consecutive pushes with equal merge keys form a gesture, such as a drag or typing, and become one entry.
     `end_gesture`, undo, redo and saving end a gesture.
+
+    Args:
+        limit: number of states that are kept; None for as many as fit in about 300 MB, at least 1,000
     """
 
-    def __init__(self, document: Document, title: str = "Open", *, limit: int = 1000) -> None:
-        if limit < 2:
+    def __init__(self, document: Document, title: str = "Open", *, limit: int | None = None) -> None:
+        if limit is not None and limit < 2:
             raise ValueError(f"a history keeps at least 2 states, not {limit}")
-        self._entries = [HistoryEntry(title, document)]
+        self._entries = [HistoryEntry(title, document, time=time.time())]
         self._position = 0
         self._saved: Document | None = document
         self._gesture_ended = True
@@ -43,6 +55,13 @@ class History:
     def entries(self) -> tuple[HistoryEntry, ...]:
         """All states, oldest first, including those that redo restores."""
         return tuple(self._entries)
+
+    def __len__(self) -> int:
+        return len(self._entries)
+
+    def entry(self, position: int) -> HistoryEntry:
+        """The state at an index of `entries`."""
+        return self._entries[position]
 
     @property
     def position(self) -> int:
@@ -78,6 +97,16 @@ class History:
         return self.document is self._saved
 
     @property
+    def saved_position(self) -> int | None:
+        """Index of the state last saved or opened; None if it is no longer kept."""
+        return next((index for index, entry in enumerate(self._entries) if entry.document is self._saved), None)
+
+    @property
+    def _most(self) -> int:
+        """How many states are kept: each has a reference to every node."""
+        return self._limit or max(_MIN_STATES, _MAX_REFERENCES // (len(self.document.nodes) + 1))
+
+    @property
     def selection(self) -> frozenset[str]:
         """The nodes that were selected when the current state was last current."""
         return self._entries[self._position].selection
@@ -92,13 +121,14 @@ class History:
         """Make `document` the current state and drop the redo states. No effect for the current document."""
         if document is self.document:
             return
+        replaced = len(self._entries) - self._position - 1
         del self._entries[self._position + 1 :]
-        entry = HistoryEntry(title, document, merge_key, self.selection)
+        entry = HistoryEntry(title, document, merge_key, self.selection, time.time(), replaced)
         if merge_key is not None and not self._gesture_ended and merge_key == self._entries[-1].merge_key:
-            self._entries[-1] = entry
+            self._entries[-1] = entry._replace(replaced=self._entries[-1].replaced)
         else:
             self._entries.append(entry)
-            del self._entries[: -self._limit]
+            del self._entries[: -self._most]
         self._position = len(self._entries) - 1
         self._gesture_ended = False
 

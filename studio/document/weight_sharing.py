@@ -138,7 +138,7 @@ def separated(nodes: Mapping[str, Node], gone: Collection[str]) -> dict[str, Nod
 
 def with_renamed_owner(node: Node, renamed: Mapping[str, str]) -> Node:
     """The node, with its owner under a new name."""
-    owner = renamed.get(node.shares, node.shares)
+    owner = renamed.get(node.shares, node.shares) if node.shares else ""
     return node if owner == node.shares else replace(node, shares=owner)
 
 

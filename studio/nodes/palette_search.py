@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from studio.nodes.edit_distance import typing_errors
-from studio.nodes.parameter_words import ParameterWords, looks_like_a_value
+from studio.nodes.parameter_words import ParameterWords, looks_like_a_value, needs_number
 from studio.nodes.types import NodeType
 
 EXACT, PREFIX, WHOLE_WORD, WORD, INSIDE, SCATTERED = 100.0, 80.0, 75.0, 60.0, 40.0, 15.0
@@ -75,7 +75,10 @@ def _match_type(
     if not first and (len(words) == 1 or not _match("".join(words[:2]), fields.title)):
         return None
     scores = [first, *(match_word(fields, word, not looks_like_a_value(word)) for word in words[1:])]
-    for count in range(len(words), 0, -1):
+    most = len(words)
+    if most > 1 and words[-1].isdecimal() and needs_number(kind.params):
+        most -= 1  # "max pool 2" sets the required size; "max pool 2d" is a name
+    for count in range(most, 0, -1):
         joined = _match("".join(words[:count]), fields.compact) if count > 1 else 0.0
         score = max(min(scores[:count]), joined)
         if not score:

@@ -25,6 +25,11 @@ def looks_like_a_value(word: str) -> bool:
     return any(letter.isdigit() or letter in "=:" for letter in word)
 
 
+def needs_number(parameters: Sequence[Parameter]) -> bool:
+    """Whether a number without a name sets a required parameter."""
+    return any(each.required and each.kind in _NUMERIC and not _is_inferred(each) for each in parameters)
+
+
 @dataclass(slots=True)
 class ParsedWords:
     """Parameters that words set, and the other words."""

@@ -11,7 +11,7 @@ from PySide6.QtCore import QByteArray, QSettings
 
 from studio.ui.theme.theme import MODES, Mode
 
-LAYOUT_VERSION = 3
+LAYOUT_VERSION = 4
 """Increase it when docks are added or renamed, so that old layouts are ignored."""
 
 

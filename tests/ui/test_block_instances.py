@@ -16,7 +16,7 @@ from studio.document.model import Document, ParamRef
 from studio.ui.palette import PalettePanel
 from studio.ui.project.project import Project
 from studio.ui.window.main_window import MainWindow
-from tests.ui.test_fields import CTRL, WindowUser, rows
+from tests.ui.test_fields import CTRL, SHIFT, WindowUser, rows
 
 
 def with_block(document: Document) -> Document:
@@ -97,7 +97,7 @@ def test_a_project_with_blocks_trains_in_the_window(qtbot: QtBot, window: MainWi
 
 def test_the_command_palette_goes_to_a_node_inside_a_block(qtbot: QtBot, window: MainWindow, blocked: Project) -> None:
     user = WindowUser(window, qtbot)
-    user.key(Qt.Key.Key_F, CTRL)
+    user.key(Qt.Key.Key_P, CTRL | SHIFT)
     QTest.keyClicks(QApplication.focusWidget(), "dense.0.relu")
     user.key(Qt.Key.Key_Return)
     assert blocked.scope.location == (Step("dense"),) and blocked.scope.selection == {"relu"}

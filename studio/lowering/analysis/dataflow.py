@@ -70,14 +70,21 @@ class Dataflow:
         self._length: TrainingLength | None = None
         reusable = {} if previous is None else previous.facts
         evaluator.begin_check()
-        shared = SharedArguments(document.nodes)
+        self.sharing = tuple(name for name, node in document.nodes.items() if node.shares)
+        """The nodes that use the weights of another one."""
+        shared = SharedArguments(document.nodes) if self.sharing else None
         for name in graph.order:
-            node, node_type = shared.node(name, self.facts), graph.types[name]
-            inputs, length, given = self._inputs(name), self._length_for(name), shared.given(name)
+            node, node_type = document.nodes[name], graph.types[name]
+            given = None
+            if shared is not None:
+                node, given = shared.node(name, self.facts), shared.given(name)
+            inputs, length = self._inputs(name), self._length_for(name)
             facts = reusable.get(name)
             if facts is None or facts.length != length or not _is_current(facts, node, node_type, inputs, given):
                 facts = _analyze_node(node, node_type, inputs, evaluator, base, length, given)
-            self.facts[name] = self._with_batch_dimension(name, shared.record(name, facts))
+            if shared is not None:
+                facts = shared.record(name, facts)
+            self.facts[name] = self._with_batch_dimension(name, facts) if node_type.role is Role.LOADER else facts
 
     def value(self, end: Endpoint) -> WireValue | None:
         """The value of an output, if it is known."""
@@ -105,7 +112,7 @@ class Dataflow:
 
     def _with_batch_dimension(self, name: str, facts: NodeFacts) -> NodeFacts:
         """The facts of a loader with the symbol of its batch size; equal sizes have one symbol."""
-        if facts.type.role is not Role.LOADER or not facts.outputs or name not in self.graph.needed:
+        if not facts.outputs or name not in self.graph.needed:
             return facts
         size = facts.arguments.values.get("batch_size")
         symbol = self.batch_dimensions.setdefault(

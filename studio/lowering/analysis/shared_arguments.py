@@ -18,14 +18,13 @@ class SharedArguments:
 
     def __init__(self, nodes: Mapping[str, Node]) -> None:
         self._nodes = nodes
-        self._is_used = any(node.shares for node in nodes.values())
         self._found: dict[str, NodeArguments] = {}
         """By owner."""
 
     def node(self, name: str, facts: Mapping[str, NodeFacts]) -> Node:
         """The node with the parameters that it uses: those of its owner, or sizes of the tied matrix."""
         node = self._nodes[name]
-        if not self._is_used or not node.shares:
+        if not node.shares:
             return node
         if (layer := layer_of(self._nodes, name)) != name:
             return replace(node, params=self._nodes[layer].params)
@@ -37,15 +36,13 @@ class SharedArguments:
 
     def given(self, name: str) -> NodeArguments | None:
         """The arguments that another node of the same layer determined; without its problems."""
-        found = self._found.get(layer_of(self._nodes, name)) if self._is_used else None
+        found = self._found.get(layer_of(self._nodes, name))
         if found is None or not is_same_layer(self._nodes, name):
             return found
         return replaced(found, problems=(), is_incomplete=found.is_incomplete or bool(found.problems))
 
     def record(self, name: str, facts: NodeFacts) -> NodeFacts:
         """Facts in which the parameters of each layer count once, at its owner."""
-        if not self._is_used:
-            return facts
         self._found.setdefault(layer_of(self._nodes, name), facts.arguments)
         if is_same_layer(self._nodes, name):
             return replaced(facts, info=replaced(facts.info, parameters=0))

@@ -25,8 +25,8 @@ def owner_problems(graph: NodeGraph) -> Iterator[Problem]:
 def sharing_problems(flow: Dataflow) -> Iterator[Problem]:
     """Owners outside the run, and tied matrices of different shapes."""
     nodes, needed = flow.document.nodes, flow.graph.needed
-    for name, node in nodes.items():
-        owner = owner_of(nodes, name) if node.shares else name
+    for name in flow.sharing:
+        owner = owner_of(nodes, name)
         if owner == name or name not in needed or owner in flow.graph.muted:
             continue
         if owner not in needed:

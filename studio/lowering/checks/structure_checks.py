@@ -224,4 +224,4 @@ def _added_loss(graph: NodeGraph, name: str) -> Fix | None:
 
 
 def _is_connected(graph: NodeGraph, name: str, node_type: NodeType) -> bool:
-    return not node_type.inputs or bool(graph.sources(name))
+    return all(port.optional for port in node_type.inputs) or bool(graph.sources(name))

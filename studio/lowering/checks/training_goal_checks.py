@@ -154,7 +154,7 @@ def trainable_layers(flow: Dataflow, optimizer: str) -> list[str]:
     """The layers with parameters that an optimizer's loss depends on, in order."""
     nodes = flow.document.nodes
     upstream = flow.graph.upstream([optimizer])
-    upstream = upstream | {owner_of(nodes, name) for name in upstream}
+    upstream = upstream | {owner_of(nodes, name) for name in flow.sharing if name in upstream}
     return [name for name, facts in flow.facts.items() if name in upstream and facts.info.parameters]
 
 

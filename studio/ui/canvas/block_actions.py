@@ -7,7 +7,16 @@ from functools import partial
 from itertools import takewhile
 
 from studio.document import blocks, edits
-from studio.document.block_edits import edit_graph, free_block_name, instance_of, make_unique, rename_block, view
+from studio.document.block_edits import (
+    edit_graph,
+    free_block_name,
+    instance_of,
+    make_unique,
+    remove_unused_blocks,
+    rename_block,
+    unused_blocks,
+    view,
+)
 from studio.document.block_grouping import group, unpack
 from studio.document.model import Document
 from studio.lowering.analysis.block_types import known_type
@@ -110,7 +119,9 @@ class BlockActions:
         dx, dy = snap(goal.left - frame.left), snap(goal.top - frame.top)
         inside = {name: (box.left + dx, box.top + dy) for name, box in new.items()}
         readers = {wire.target.node for wire in graph.wires if wire.source.node in new} - new.keys()
-        ahead = {name: WIRE_LENGTH for name in readers if others[name].left >= place.right}
+        row = (goal.top, goal.bottom)
+        in_row = {name for name in readers if others[name].top < row[1] and row[0] < others[name].bottom}
+        ahead = {name: WIRE_LENGTH for name in in_row if others[name].left >= place.right}
         return {**inside, **push_right(others, goal, ahead=ahead)}
 
     def _moved(self, boxes: Mapping[str, Box], graph: Document, positions: Positions, instance: str) -> dict[str, Box]:
@@ -141,6 +152,13 @@ class BlockActions:
         if names:
             self._store.edit(title, change)
 
+    def remove_unused(self) -> None:
+        """Remove the definitions that the project does not use."""
+        names = unused_blocks(self._store.project.document)
+        title = f"Remove the block {names[0]}" if len(names) == 1 else f"Remove {len(names)} unused blocks"
+        if names:
+            self._store.project.edit(title, remove_unused_blocks)
+
     # -- going into blocks
 
     def enter(self) -> None:
@@ -158,6 +176,9 @@ class BlockActions:
             self._store.show_copy((self._store.location[-1].copy + step) % self._store.copies)
 
     # -- when they are available
+
+    def has_unused(self) -> bool:
+        return bool(unused_blocks(self._store.project.document))
 
     def has_instance(self) -> bool:
         return any(self._is_instance(name) for name in self._store.selection)

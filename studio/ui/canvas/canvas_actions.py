@@ -61,6 +61,8 @@ class CanvasActions:
                 document, name = composite_edits.add_node(document, kind, position, params)
             else:
                 document, name = composite_edits.add_wired_node(document, kind, position, pending, params)
+                if pending.loose_side == "input":
+                    document = self._with_targets(document, kind, name, pending.fixed.node)
             added.append(name)
             return document
 
@@ -100,9 +102,18 @@ class CanvasActions:
             document = edits.disconnect(document, before)
             for each in (Wire(wire.source, Endpoint(new, wire.target.port)), *after):
                 document = edits.connect(document, each)
+            document = self._with_targets(document, kind, new, name)
             return composite_edits.move_nodes(document, positions)
 
         return self._added(f"Add {kind.title} after {name}", change, [new])
+
+    def _with_targets(self, document: Document, kind: NodeType, new: str, before: str) -> Document:
+        """Connect the targets of a new loss or metric, if they are clear."""
+        store, target = self._store, Endpoint(new, "target")
+        source = composite_edits.target_source(document, store.catalogue, store.report, kind, before)
+        if source is None or any(wire.target == target for wire in document.wires):
+            return document
+        return edits.connect(document, Wire(source, target))
 
     def add_into(self, kind: NodeType, wire: Wire, pointer: QPointF) -> str | None:
         """Insert a new node into a wire, with its header at the pointer, and push overlapping nodes to the right.

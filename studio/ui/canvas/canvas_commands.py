@@ -352,6 +352,14 @@ def _blocks(make: _CommandFactory) -> tuple[Command, ...]:
             for side, step, key in (("next", 1, "Ctrl+PgDown"), ("previous", -1, "Ctrl+PgUp"))
         ),
         make(
+            "remove-unused-blocks",
+            "Remove unused blocks",
+            lambda v: v.block_actions.remove_unused(),
+            menu=menu,
+            separated=True,
+            when=lambda v: v.block_actions.has_unused(),
+        ),
+        make(
             "path",
             "Focus the path of the block",
             lambda v: v.overlays.breadcrumbs.focus(),

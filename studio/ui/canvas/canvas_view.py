@@ -95,9 +95,7 @@ class CanvasView(QGraphicsView):
         self.offers = offers or PaletteOffers(store)
         self.overlays = CanvasOverlays(self.context, self.canvas_actions, themes, self.offers)
         self._cameras = ScopeCameras(store, self.camera, self.canvas_actions.open_at_readable_zoom)
-        self._drop_handler = DropHandler(
-            self.context, self.canvas_actions, self.offers.find, self.import_requested.emit
-        )
+        self._drop_handler = DropHandler(self.context, self.canvas_actions, self.offers.find, self.import_files)
         self._pointer_controller = PointerController(self.context)
         self._exposed = QRegion()
         self._has_panned = False
@@ -148,7 +146,13 @@ class CanvasView(QGraphicsView):
         self.overlays.show_run_requirements()
 
     def import_files(self, paths: Iterable[Path], at: QPointF | None = None) -> None:
-        """Request the import of data files, in the center of the view if there is no position."""
+        """Request the import of data files, in the center of the view if there is no position.
+
+        Data belongs on the canvas of the project, because a block cannot contain it.
+        """
+        if self.store.location:
+            self.store.go(())
+            at = None
         self.import_requested.emit(list(paths), at or self.camera.visible.center())
 
     def reveal(self, path: str) -> None:

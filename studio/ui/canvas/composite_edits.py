@@ -9,13 +9,15 @@ from msgspec.structs import replace
 
 from studio.document import edits
 from studio.document.frames import change_frame, nodes_in
+from studio.document.graph_walk import walk
 from studio.document.model import Document, Endpoint, Json, Node, Wire
 from studio.document.wire_routes import inner_routes
 from studio.lowering.analysis.block_types import known_type
 from studio.lowering.analysis.library_types import defined
 from studio.lowering.analysis.node_graph import bypass_input
+from studio.lowering.report import Report
 from studio.nodes.catalogue import Catalogue
-from studio.nodes.types import NodeType, Port, PortType
+from studio.nodes.types import NodeType, Port, PortType, Role
 from studio.ui.canvas.frames.frame_geometry import around
 from studio.ui.canvas.geometry import Box, bounds, snap_up
 from studio.ui.canvas.layout.push_nodes import WIRE_LENGTH, push_right, shifted_clear_of
@@ -69,6 +71,32 @@ def wire_to_follower(document: Document, catalogue: Catalogue, name: str, kind: 
         if port is not None and (index == 0 or port.name == output.name):
             found.append(Wire(Endpoint(name, output.name), Endpoint("", port.name)))
     return min(found, key=lambda wire: wire.source in connected, default=None)
+
+
+def target_source(
+    document: Document, catalogue: Catalogue, report: Report, kind: NodeType, name: str
+) -> Endpoint | None:
+    """The output with the targets of a new loss or metric after a node: that of the only loader before it.
+
+    None if there are several, or if a classification would get numbers, or another loss class numbers.
+    """
+    port = kind.input("target")
+    if port is None or kind.category not in ("loss", "metric"):
+        return None
+    before: dict[str, list[str]] = {}
+    for wire in document.wires:
+        before.setdefault(wire.target.node, []).append(wire.source.node)
+    loaders = [
+        each
+        for each in walk([name], lambda node: before.get(node, []))
+        if (found := known_type(document, catalogue, each)) is not None and found.role is Role.LOADER
+    ]
+    info = report.nodes.get(loaders[0]) if len(loaders) == 1 else None
+    spec = None if info is None else info.outputs.get(port.name)
+    is_classification = kind.learns == "classes" or kind.group == "Classification"
+    if spec is None or spec.dtype.name.startswith("int") != is_classification:
+        return None
+    return Endpoint(loaders[0], port.name)
 
 
 def onward_wires(document: Document, wire: Wire, kind: NodeType, name: str) -> tuple[list[Wire], list[Wire]]:

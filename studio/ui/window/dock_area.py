@@ -23,6 +23,7 @@ _BOTTOM = {
     "compile": "Compile",
     "code": "Code",
     "log": "Log",
+    "history": "History",
 }
 _BOTTOM_SIZE = QSize(900, 272)
 

@@ -24,6 +24,7 @@ from studio.ui.panels.autograd.autograd_panel import AutogradPanel
 from studio.ui.panels.code.code_panel import CodePanel
 from studio.ui.panels.compile.compile_panel import CompilePanel
 from studio.ui.panels.data.data_panel import DataPanel
+from studio.ui.panels.history.history_panel import HistoryPanel
 from studio.ui.panels.inspector.block_library_row import block_library_row
 from studio.ui.panels.inspector.fit_from_data import fit_from_data_row
 from studio.ui.panels.inspector.inspector_panel import InspectorPanel
@@ -93,6 +94,7 @@ class ProjectView(QObject):
         self.comparison = CanvasComparison(self.canvas)
         self.code = CodePanel(store)
         self.log = LogPanel()
+        self.history = HistoryPanel(store)
         self.panels: dict[str, QWidget] = {
             "palette": palette,
             "inspector": self.inspector,
@@ -103,6 +105,7 @@ class ProjectView(QObject):
             "compile": self.compile,
             "code": self.code,
             "log": self.log,
+            "history": self.history,
         }
         self._settings = settings
         self._latest: fit.Step | None = None

@@ -141,7 +141,9 @@ class TopBar(QWidget):
     def _choose_device(self, index: int) -> None:
         if self._project is not None:
             device = self.device.itemData(index)
-            self._project.store.edit("Set device", lambda document: edits.set_training(document, device=device))
+            self._project.store.edit(
+                f"Set device to {device}", lambda document: edits.set_training(document, device=device)
+            )
 
 
 @dataclass(frozen=True, slots=True)

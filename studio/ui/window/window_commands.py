@@ -197,7 +197,7 @@ def _view(window: CommandWindow) -> Iterator[Command]:
             f"view.{dock.objectName()}",
             dock.title,
             partial(_toggle_dock, window, dock.objectName()),
-            (f"Alt+{number}",),
+            (f"Alt+{number % 10}",),
             "View/Panels",
             dock.objectName(),
             help=f"Show or hide the {dock.title} panel",

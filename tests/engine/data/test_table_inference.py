@@ -99,6 +99,20 @@ def test_order_of_day_and_month_is_decided_by_other_rows_and_columns(tmp_path: P
     assert [column.date_format for column in schema.columns[:2]] == ["%d/%m/%Y", "%d/%m/%Y"]
 
 
+def test_times_are_found(tmp_path: Path) -> None:
+    rows = "".join(f"2020-01-{row % 28 + 1:02} {row % 24:02}:30,{row % 3}\n" for row in range(40))
+    arguments = source_arguments(infer_table(written(tmp_path, f"when,y\n{rows}")))
+    assert arguments["dates"] == "when: %Y-%m-%d %H:%M"
+    assert data.CSV(**arguments).feature_names[-2:] == ("when hour sin", "when hour cos")
+
+
+def test_y_beside_x_and_z_is_a_coordinate(tmp_path: Path) -> None:
+    rows = "".join(
+        f"{row * 7 % 40 / 9},{row * 3 % 40 / 9},{row * 11 % 40 / 9},{row * 13 % 40}.5\n" for row in range(40)
+    )
+    assert infer_table(written(tmp_path, f"x,y,z,price\n{rows}")).targets == ("price",)
+
+
 def test_changed_columns(tmp_path: Path) -> None:
     rows = "".join(f"{row},{row % 5},{'ab'[row % 2]},{row / 7}\n" for row in range(40))
     schema = infer_table(written(tmp_path, f"x,rooms,kind,price\n{rows}"))

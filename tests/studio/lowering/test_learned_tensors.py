@@ -109,3 +109,8 @@ def test_the_code_makes_the_tensor_and_calls_it_without_a_batch() -> None:
     assert "self.temperature = nn.LearnedTensor(size=(1,), initialization='ones')" in source
     assert "temperature = self.temperature()" in source
     assert "class_token = self.class_token(tokens)" in source
+
+
+def test_a_learned_tensor_without_readers_is_reported() -> None:
+    document = edits.add(short(), "query", Node("nn.LearnedTensor", {"size": [4]}))
+    assert [problem.node for problem in report(document).problems] == ["query"]

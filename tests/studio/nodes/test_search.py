@@ -104,7 +104,10 @@ def best(text: str, bonus: dict[str, float] | None = None) -> SearchMatch:
         ("embedding 1000 64", "nn.Embedding", {"num_embeddings": 1000, "embedding_dim": 64}),
         ("linaer 256", "nn.Linear", {"out_features": 256}),
         ("batch norm 2", "nn.BatchNorm2d", {}),
-        ("conv 2", "nn.Conv2d", {}),
+        ("conv 2", "nn.Conv2d", {"out_channels": 2}),
+        ("conv 2d", "nn.Conv2d", {}),
+        ("conv 2d 8", "nn.Conv2d", {"out_channels": 8}),
+        ("max pool 2", "nn.MaxPool2d", {"kernel_size": 2}),
     ],
 )
 def test_words_after_the_name_set_parameters(text: str, key: str, params: dict[str, object]) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from PySide6.QtCore import QPoint, Qt
+from PySide6.QtCore import QPoint, QPointF, Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QMenu
 from pytestqt.qtbot import QtBot
@@ -259,3 +259,39 @@ def test_the_search_palette_offers_what_the_graph_can_contain(
     QTest.keyClicks(search.field, "dense")
     key(view, Key.Key_Return)
     assert store.document.nodes["dense_2"].type == "block.dense"
+
+
+def test_blocks_without_instances_are_removed_by_a_command(
+    view: CanvasView, store: ProjectStore, user: MouseAndKeyboard
+) -> None:
+    group_middle(view, user, "dense")
+    command = view.find_action("canvas.remove-unused-blocks")
+    assert command is not None and not command.isEnabled()
+    user.click(user.node("dense"))
+    key(view, Key.Key_Delete)
+    assert "dense" in store.document.blocks
+    store.selection_changed.emit(store.selection)  # the window refreshes commands after each edit
+    command.trigger()
+    assert not store.document.blocks and store.history.undo_title == "Remove the block dense"
+    store.undo()
+    assert "dense" in store.document.blocks
+
+
+def test_unpacking_pushes_only_nodes_of_its_row(make_view: MakeView) -> None:
+    document = edits.move(normalized(), {"loss": (840, 300), "adam": (1080, 300)})
+    view = make_view(document)
+    user = MouseAndKeyboard(view)
+    group_middle(view, user)
+    key(view, (Key.Key_G, CTRL | SHIFT))
+    assert view.canvas_scene.nodes["loss"].at == (840, 300)
+    assert not overlaps(view)
+
+
+def test_files_dropped_inside_a_block_are_imported_outside(
+    view: CanvasView, user: MouseAndKeyboard, qtbot: QtBot
+) -> None:
+    group_middle(view, user)
+    key(view, (Key.Key_Down, CTRL))
+    with qtbot.waitSignal(view.import_requested):
+        view.import_files([Path("table.csv")], QPointF(0, 0))
+    assert view.store.location == ()

@@ -179,6 +179,7 @@ def test_a_chain_is_built_with_the_keyboard_alone(image_view: CanvasView, checke
         "relu.output -> flatten.input",
         "flatten.output -> linear.input",
         "linear.output -> cross_entropy.input",
+        "batches.target -> cross_entropy.target",
     }
     assert store.document.nodes["linear"].params == {"out_features": 10}
     boxes = list(image_view.canvas_scene.boxes().values())
@@ -242,6 +243,21 @@ def test_shift_enter_continues_after_a_dropped_wire(user: MouseAndKeyboard, stor
     assert {"hidden.output -> gelu.input", "gelu.output -> dropout.input"} <= wires(store)
     assert store.document.nodes["dropout"].params == {"p": 0.1}
     assert "hidden.output -> relu.input" in wires(store)
+
+
+@pytest.mark.parametrize(
+    ("text", "wired"), [("cross entropy", True), ("accuracy", True), ("mean squared error", False), ("mse", False)]
+)
+def test_targets_are_connected_if_they_are_clear(image_view: CanvasView, qtbot: QtBot, text: str, wired: bool) -> None:
+    user = MouseAndKeyboard(image_view)
+    image_view.store.select(["batches"])
+    palette = open_by_tab(user, qtbot)
+    user.type("flatten", palette.field)
+    QTest.keyClick(palette.field, Key.Key_Return, SHIFT)
+    user.type(text, palette.field)
+    user.key(Key.Key_Return, target=palette.field)
+    [name] = image_view.store.selection
+    assert (f"batches.target -> {name}.target" in wires(image_view.store)) == wired
 
 
 # -- use

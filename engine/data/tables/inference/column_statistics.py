@@ -31,7 +31,7 @@ SURE_MISSING = frozenset(FURTHER_MISSING) - {"none", "NONE", "unknown", "Unknown
 """Those of `FURTHER_MISSING` that also mark a missing category; others may be categories."""
 
 DATE_FORMATS = (
-    ISO, "%Y-%m-%d %H:%M", "%Y-%m-%d %H:%M:%S", "%Y-%m-%dT%H:%M:%S", "%Y-%m-%dT%H:%M:%S%z", "%Y/%m/%d",
+    "%Y-%m-%d %H:%M", "%Y-%m-%d %H:%M:%S", "%Y-%m-%dT%H:%M:%S", "%Y-%m-%dT%H:%M:%S%z", ISO, "%Y/%m/%d",
     "%Y/%m/%d %H:%M", "%Y/%m/%d %H:%M:%S", "%d/%m/%Y", "%m/%d/%Y", "%d/%m/%Y %H:%M", "%m/%d/%Y %H:%M",
     "%d/%m/%Y %H:%M:%S", "%m/%d/%Y %H:%M:%S", "%m/%d/%Y %I:%M %p", "%m/%d/%Y %I:%M:%S %p", "%d/%m/%y", "%m/%d/%y",
     "%d/%m/%y %H:%M", "%m/%d/%y %H:%M", "%d.%m.%Y", "%d.%m.%y", "%d.%m.%Y %H:%M", "%d.%m.%Y %H:%M:%S", "%d-%m-%Y",

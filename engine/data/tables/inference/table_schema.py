@@ -13,7 +13,7 @@ from engine.data.tables.arrow import pa, parquet
 from engine.data.tables.column_roles import Task
 from engine.data.tables.csv_columns import MISSING, column_names, csv_blocks, format_names
 from engine.data.tables.csv_dialect import Dialect
-from engine.data.tables.date_format import ISO
+from engine.data.tables.date_format import ISO, TIMESTAMP
 from engine.data.tables.inference.column_guess import (
     ColumnGuess,
     ColumnRole,
@@ -213,8 +213,9 @@ class _TableReader:
             return json_names(self.path)
         schema = parquet_schema(self.path)
         for field in schema:
-            if pa.types.is_temporal(field.type):
-                self.known[field.name] = ColumnGuess("date", date_format=ISO)
+            if pa.types.is_timestamp(field.type) or pa.types.is_date(field.type):
+                form = TIMESTAMP if pa.types.is_timestamp(field.type) else ISO
+                self.known[field.name] = ColumnGuess("date", date_format=form)
             elif pa.types.is_nested(field.type) or pa.types.is_binary(field.type):
                 self.known[field.name] = ColumnGuess("text", "ignore", f"The column has the type {field.type}.")
         return schema.names

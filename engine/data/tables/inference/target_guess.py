@@ -15,7 +15,8 @@ _ROWS_PER_CLASS = 3
 """Minimum rows per class for integers to be classes."""
 
 _SURE = re.compile(
-    r"^(target|label|labels|class|class[_ ]?label|y|outcome|response|output|ground[_ ]?truth)$", re.IGNORECASE
+    r"^(target|label|labels|class|class[_ ]?label|y|outcome|response|output|ground[_ ]?truth|survived|churn)$",
+    re.IGNORECASE,
 )
 _LIKELY = re.compile(
     r"^(survived|survival|species|variety|quality|price|sale[_ ]?price|selling[_ ]?price|median[_ ]?house[_ ]?value|"
@@ -55,12 +56,18 @@ def guess_target(
     last = max((index for index, guess in enumerate(guesses) if guess.role != "ignore"), default=-1)
     scores = [
         _score(name, guess, each) + 4 * (index == last) + (index == 0)
-        for index, (name, guess, each) in enumerate(zip(names, guesses, found, strict=True))
+        for index, (name, guess, each) in enumerate(zip(_without_coordinates(names), guesses, found, strict=True))
     ]
     best = max(range(len(names)), key=lambda index: scores[index], default=None)
     if best is None or scores[best] <= 0:
         return None
     return TargetGuess((best,), guess_task(guesses[best], found[best]))
+
+
+def _without_coordinates(names: Sequence[str]) -> list[str]:
+    """The names, with an empty one for a y beside x and z, which is a coordinate."""
+    is_space = {"x", "y", "z"} <= {name.strip().lower() for name in names}
+    return ["" if is_space and name.strip().lower() == "y" else name for name in names]
 
 
 def _score(name: str, guess: ColumnGuess, found: ColumnStatistics) -> float:

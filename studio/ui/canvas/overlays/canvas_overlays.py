@@ -212,8 +212,9 @@ class CanvasOverlays(QObject):
         self.bar.show_beside(QRectF(*corners).toRect(), len(self._context.store.selection))
 
     def show_hint(self) -> None:
-        """Show the hint on an empty canvas unless the search palette is open."""
-        self.hint.show_hint(self._context.scene.is_empty and not self.search.isVisible())
+        """Show the hint on an empty canvas of a project unless the search palette is open."""
+        is_empty = self._context.scene.is_empty and not self._context.store.location
+        self.hint.show_hint(is_empty and not self.search.isVisible())
 
     def show_run_requirements(self) -> None:
         """Show the requirements of a run on an empty canvas."""

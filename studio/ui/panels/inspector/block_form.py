@@ -32,7 +32,8 @@ class BlockForm(QWidget):
         self._figures.setColumnStretch(1, 1)
         self._values = {title: label("", "mono") for title in ("Nodes", "Parameters", "Multiply-adds")}
         column.addWidget(line())
-        column.addWidget(label("This instance", "section"))
+        self._heading = label("", "section")
+        column.addWidget(self._heading)
         for index, (title, value) in enumerate(self._values.items()):
             self._figures.addWidget(label(title, "dim"), index, 0)
             self._figures.addWidget(value, index, 1)
@@ -50,6 +51,7 @@ class BlockForm(QWidget):
         self.ports.refresh()
         document, report = self._store.document, self._store.report
         inner = sum(node.type not in (blocks.INPUT, blocks.OUTPUT) for node in document.nodes.values())
+        self._heading.setText("This copy" if self._store.copies > 1 else "This instance")
         self._values["Nodes"].setText(number_format.count(inner))
         self._values["Parameters"].setText(number_format.count(report.parameters))
         self._values["Multiply-adds"].setText(f"{number_format.macs(report.macs)} per sample")

@@ -31,6 +31,9 @@ _FIELDS: dict[str, Callable[[Parameter], Field]] = {
     "path": PathField,
 }
 
+_MAX_VALUE = 32
+"""Characters of a value that the title of an edit shows."""
+
 
 @dataclass(frozen=True, slots=True)
 class RowState:
@@ -165,7 +168,7 @@ class ParameterRow(QWidget):
 
     def _set(self, value: Any, gesture: str) -> None:
         self._store.edit(
-            f"Set {self._setting.subject}",
+            f"Set {self._setting.subject} to {_shortened(shown(value))}",
             lambda document: self._setting.set(document, value),
             merge=self._merge(gesture),
         )
@@ -207,6 +210,12 @@ class ParameterRow(QWidget):
 
 def _origin(parameter: Parameter) -> str:
     return "run" if parameter.from_training else "input"
+
+
+def _shortened(text: str) -> str:
+    """A value for the title of an edit."""
+    text = " ".join(text.split())
+    return text if len(text) <= _MAX_VALUE else f"{text[:_MAX_VALUE]}…"
 
 
 def _tip(parameter: Parameter) -> str:
