@@ -92,8 +92,11 @@ def suggested(types: Sequence[NodeType]) -> tuple[NodeTypeGroup, ...]:
 
 
 def by_rank(types: Iterable[NodeType]) -> tuple[NodeTypeGroup, ...]:
-    """Headings ordered by their best match; `types` are sorted best first."""
-    groups: dict[str, list[NodeType]] = {}
+    """Headings ordered by their best match; `types` are sorted best first.
+
+    Blocks are under the headings of their libraries, since they can have equal names.
+    """
+    groups: dict[tuple[str, str], list[NodeType]] = {}
     for kind in types:
-        groups.setdefault(kind.category, []).append(kind)
-    return tuple(NodeTypeGroup(category, tuple(kinds)) for category, kinds in groups.items())
+        groups.setdefault((kind.category, kind.group if kind.category == "block" else ""), []).append(kind)
+    return tuple(NodeTypeGroup(category, tuple(kinds), name) for (category, name), kinds in groups.items())

@@ -266,6 +266,13 @@ def test_a_block_is_deleted_and_restored(
     qtbot.waitUntil(lambda: has_row(saved, "dense", "Your library"))
 
 
+def test_blocks_of_the_same_name_are_under_the_headings_of_their_libraries(saved: PalettePanel) -> None:
+    QTest.keyClicks(saved.field, "dense")
+    headings = [saved.model.group(saved.model.index(row, 0)) for row in range(saved.model.rowCount())]
+    titles = [heading.title for heading in headings if heading is not None]
+    assert {"Blocks · This project", "Blocks · Your library"} <= set(titles)
+
+
 def test_blocks_are_exported_and_imported(
     saved: PalettePanel, library: UserLibrary, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, qtbot: QtBot
 ) -> None:
