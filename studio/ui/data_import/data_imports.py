@@ -6,19 +6,24 @@ from collections import deque
 from collections.abc import Iterable
 from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, QPointF, Qt, Signal
 from PySide6.QtWidgets import QWidget
 
-from engine.data.tables.inference.table_schema import SUFFIXES as TABLE_SUFFIXES
-from engine.errors import DataError
+from engine import lazy
 from studio.document.model import Document
 from studio.document.project_format import SUFFIX
-from studio.training.data.imports.file_import import source_type
-from studio.training.data.imports.import_plan import ImportPlan, apply_plan
 from studio.ui.canvas.canvas_view import CanvasView
 from studio.ui.canvas.geometry import snap
-from studio.ui.data_import.import_dialog import ImportDialog
+
+if TYPE_CHECKING:
+    from studio.training.data.imports import file_import, import_plan
+    from studio.ui.data_import import import_dialog
+else:  # used only to import data
+    file_import = lazy.module("studio.training.data.imports.file_import")
+    import_plan = lazy.module("studio.training.data.imports.import_plan")
+    import_dialog = lazy.module("studio.ui.data_import.import_dialog")
 
 _ROW_SPACING = 176
 """Vertical distance of the nodes of several imports."""
@@ -32,7 +37,7 @@ class DataImports(QObject):
         super().__init__(parent)
         self._window = parent
         self._waiting: deque[tuple[CanvasView, Path, QPointF]] = deque()
-        self.dialog: ImportDialog | None = None
+        self.dialog: import_dialog.ImportDialog | None = None
         """The open page."""
 
     def start(self, canvas: CanvasView, paths: Iterable[Path], at: QPointF) -> None:
@@ -49,7 +54,7 @@ class DataImports(QObject):
         if self.dialog is not None or not self._waiting:
             return
         canvas, path, at = self._waiting.popleft()
-        dialog = ImportDialog(path, canvas.store.project.base, self._window)
+        dialog = import_dialog.ImportDialog(path, canvas.store.project.base, self._window)
         self.dialog = dialog
         dialog.planned.connect(partial(_apply, canvas, at))
         dialog.finished.connect(self._on_finished)
@@ -60,13 +65,13 @@ class DataImports(QObject):
         self._open_next()
 
 
-def _apply(canvas: CanvasView, at: QPointF, plan: ImportPlan) -> None:
+def _apply(canvas: CanvasView, at: QPointF, plan: import_plan.ImportPlan) -> None:
     """Add the nodes as one edit, select the last, to which further nodes are wired, and show all."""
     position = (snap(at.x()), snap(at.y()))
     added: list[str] = []
 
     def change(document: Document) -> Document:
-        document, names = apply_plan(plan, document, position)
+        document, names = import_plan.apply_plan(plan, document, position)
         added.extend(names)
         return document
 
@@ -81,17 +86,8 @@ def _partition(paths: Iterable[Path]) -> tuple[list[Path], list[Path]]:
     """The files that a source may read, and the others."""
     found: tuple[list[Path], list[Path]] = [], []
     for path in paths:
-        found[0 if _may_be_read(path) else 1].append(path)
+        found[0 if file_import.may_be_read(path) else 1].append(path)
     return found
-
-
-def _may_be_read(path: Path) -> bool:
-    if path.suffix.lower() in TABLE_SUFFIXES and not path.is_dir():
-        return True
-    try:
-        return source_type(path) is not None
-    except DataError:
-        return True  # the page shows the error
 
 
 def _refusal(paths: Iterable[Path]) -> str:

@@ -70,6 +70,16 @@ def is_table(path: Path) -> bool:
     return guess.columns > 1 and guess.regular > _REGULAR
 
 
+def may_be_read(path: Path) -> bool:
+    """Whether a source reads files with this suffix, or this folder. A folder that cannot be read counts."""
+    if path.suffix.lower() in TABLE_SUFFIXES and not path.is_dir():
+        return True
+    try:
+        return source_type(path) is not None
+    except DataError:
+        return True
+
+
 def source_type(path: Path) -> tuple[str, Path] | None:
     """The data source that reads a file or folder, and the path that it is given; None if there is none."""
     if path.is_dir():
@@ -255,4 +265,4 @@ def _class_counts(splits: Splits) -> tuple[tuple[str, int], ...]:
     return tuple(zip(names, counts.tolist(), strict=True))
 
 
-__all__ = ["image_column", "is_table", "plan_file", "plan_image_list", "source_type"]
+__all__ = ["image_column", "is_table", "may_be_read", "plan_file", "plan_image_list", "source_type"]
