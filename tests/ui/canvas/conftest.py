@@ -93,7 +93,7 @@ def make_view(qtbot: QtBot, checker: FakeChecker, themes: ThemeManager) -> Itera
         commands = CommandRegistry(window)
         commands.add(*canvas_commands(lambda: view, view))
         store.selection_changed.connect(commands.refresh)
-        view.find_action = commands.current_action
+        view.find_action = lambda id: commands.current_action(id) if id in commands else None
         window.setCentralWidget(view)
         window.resize(1280, 640)
         window.show()
