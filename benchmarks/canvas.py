@@ -251,6 +251,7 @@ def main() -> None:
         bench = opened(window, folder / "large.gradwire", time.thread_time if options.cpu else time.perf_counter)
         for part, measure in (("frames", measure_frames), ("drags", measure_drags), ("edits", measure_edits)):
             if options.only in (None, part):
+                bench.settle()
                 measure(bench)
         print(f"memory at the end: {memory():.0f} MB")
         bench.store.mark_saved(bench.store.document, folder / "large.gradwire")
