@@ -10,8 +10,9 @@ from studio.lowering.codegen.operation_calls import signature_of
 from studio.lowering.source_import.callables import FunctionTarget, is_default
 from studio.lowering.source_import.module_source import Tensor, Value
 from studio.lowering.source_import.source_errors import refuse, shown
+from studio.nodes.adapted_ports import NamedInputs
 from studio.nodes.growing_inputs import GrowingInputs
-from studio.nodes.operation_nodes import takes_list
+from studio.nodes.operation_nodes import BATCH_PORT, BATCH_SIZE, takes_list
 from studio.nodes.types import NodeType
 
 Arguments: TypeAlias = tuple[dict[str, Tensor], dict[str, Value]]
@@ -44,6 +45,8 @@ class CallArguments:
         """The arguments of an operation."""
         target = node_type.target
         assert target is not None
+        if isinstance(node_type.adapt, NamedInputs):
+            return self._of_named(node_type, node_type.adapt)
         inputs: dict[str, Tensor] = {}
         names = [name for name, _ in signature_of(node_type, target)]
         positional = self._positional
@@ -66,12 +69,39 @@ class CallArguments:
                 continue
             if node_type.input(name) is not None and not (node_type.param(name) and is_number(expression)):
                 inputs[name] = self._tensor(expression)
-            elif node_type.param(name) is not None:
-                values[name] = self._setting(expression)
+            elif (parameter := node_type.param(name)) is not None:
+                values[name] = self._sizes(expression, inputs) if parameter.words else self._setting(expression)
             else:
                 refuse(expression, f"{node_type.title} has no parameter {name}. Leave it out.")
         order = growing_ports(node_type) or [port.name for port in node_type.inputs]
         return dict(sorted(inputs.items(), key=lambda item: order.index(item[0]))), values
+
+    def _of_named(self, node_type: NodeType, adapt: NamedInputs) -> Arguments:
+        """The arguments of `engine.einsum("ni,ij->nj", x, y)`, whose text names the inputs."""
+        text = self._setting(self._positional[0]) if self._positional else None
+        if not isinstance(text, str):
+            refuse(self._node, f"{shown(self._node)} needs the {adapt.param} as its first argument.")
+        names = [port.name for port in adapt(node_type, {adapt.param: text}, set()).inputs]
+        if len(names) != len(self._positional) - 1:
+            refuse(self._node, f"{shown(self._node)} needs {len(names)} tensors, not {len(self._positional) - 1}.")
+        tensors = dict(zip(names, map(self._tensor, self._positional[1:]), strict=True))
+        return tensors, {adapt.param: text}
+
+    def _sizes(self, expression: ast.expr, inputs: dict[str, Tensor]) -> Value:
+        """A shape. `x.shape[0]` is N, and x the input that N is taken from, unless it is the first one."""
+        if not isinstance(expression, (ast.Tuple, ast.List)):
+            return self._setting(expression)
+        sizes: list[Value] = []
+        for part in expression.elts:
+            match part:
+                case ast.Subscript(value=ast.Attribute(value=tensor, attr="shape"), slice=ast.Constant(value=0)):
+                    source = self._tensor(tensor)
+                    if source != next(iter(inputs.values()), None):
+                        inputs[BATCH_PORT] = source
+                    sizes.append(BATCH_SIZE)
+                case _:
+                    sizes.append(self._setting(part))
+        return tuple(sizes)
 
     def _bound(self, node_type: NodeType, names: list[str], positional: list[ast.expr]) -> dict[str, ast.expr]:
         """Expressions by argument."""

@@ -23,8 +23,11 @@ from studio.lowering.source_import.known_statements import Statement, read_state
 from studio.lowering.source_import.literal_values import literal_value
 from studio.lowering.source_import.module_source import ModuleSource, NodeSource, Tensor, Value
 from studio.lowering.source_import.source_errors import refuse, shown
+from studio.nodes.adapted_ports import CountedOutputs
 from studio.nodes.catalogue import Catalogue
 from studio.nodes.operation_table import DTYPES
+from studio.nodes.slice_text import slice_problem
+from studio.nodes.syntax_nodes import SLICE
 from studio.nodes.types import NodeType
 
 _CHECKPOINT = "utils.checkpoint.checkpoint"
@@ -241,20 +244,28 @@ class _Reader:
 
     def _subscript(self, node: ast.Subscript, wanted: tuple[str, ...]) -> Result:
         """An output of a layer with several, or the selection `x[:, -1]`."""
-        parts = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
-        whole = [isinstance(part, ast.Slice) and not (part.lower or part.upper or part.step) for part in parts]
-        dims = [dim for dim, is_whole in enumerate(whole) if not is_whole]
-        if len(dims) != 1 or isinstance(parts[dims[0]], ast.Slice):
-            refuse(node, f"{shown(node)} has no node. Select one position, such as x[:, -1], or use a node.")
-        index = literal_value(parts[dims[0]], {})
-        if not isinstance(index, int) or isinstance(index, bool):
-            refuse(node, f"{shown(node)} has no node. Select by a whole number.")
-        if len(parts) == 1 and isinstance(outputs := self.result(node.value), tuple):
-            if not 0 <= index < len(outputs):
-                refuse(node, f"{shown(node.value)} gives {len(outputs)} tensors.")
-            return outputs[index]
-        selected: list[ast.expr] = [node.value, ast.Constant(dims[0]), ast.Constant(index)]
-        return self._function(node, FunctionTarget(self._catalogue["ops.select"]), selected, [], wanted)
+        found = self.result(node.value)
+        if isinstance(found, tuple):
+            index = literal_value(node.slice, {})
+            if not isinstance(index, int) or isinstance(index, bool) or not 0 <= index < len(found):
+                refuse(node, f"{shown(node.value)} gives {len(found)} tensors. Select one by its number.")
+            return found[index]
+        text = ast.unparse(node.slice).removeprefix("(").removesuffix(")")
+        problem = slice_problem(text)
+        if found is None or problem is not None:
+            refuse(node, f"{shown(node)} has no node. The index {problem or 'is of no tensor'}.")
+        name = self._free_name(_name_of(wanted, ["output"]), SLICE)
+        self.nodes[name] = NodeSource(
+            name,
+            SLICE,
+            {"x": found},
+            {"index": text},
+            node.lineno,
+            node.lineno,
+            is_operation=True,
+            recomputed=self._recomputed,
+        )
+        return Tensor(name, 0)
 
     def tensor(self, node: ast.expr, wanted: tuple[str, ...] = ()) -> Tensor:
         """The one tensor of an expression."""
@@ -414,6 +425,8 @@ class _Reader:
             positional = folded(target.type, positional, lambda inner: self._operands(inner, target.type))
         given = CallArguments(node, positional, keywords, self.tensor, self._setting)
         inputs, arguments = given.of_layer(target) if target.signature is not None else given.of_operation(target.type)
+        if isinstance(target.type.adapt, CountedOutputs) and len(wanted) > 1:
+            arguments.setdefault(target.type.adapt.param, len(wanted))
         adapt, given = target.type.adapt, {key: to_json(value) for key, value in arguments.items()}
         outputs = (target.type if adapt is None else adapt(target.type, given, set())).outputs
         name = self._free_name(_name_of(wanted, [port.name for port in outputs]), target.type.key)

@@ -209,7 +209,7 @@ def test_numbers_comparisons_selections_and_methods_are_nodes() -> None:
     assert "gate ops.gt {'y': -0.5}" in text
     assert "masked_fill ops.masked_fill {'value': 0.0}" in text
     assert "clamp ops.clamp {'min': 0}" in text
-    assert "select ops.select {'dim': 1, 'index': -1}" in text
+    assert "studio.Slice {'index': ':, -1'}" in text
     assert "reshape ops.reshape {'shape': [64, 1]}" in text
 
 
@@ -357,7 +357,7 @@ def test_a_renamed_class_is_a_renamed_block() -> None:
     ("old", "new", "line", "message"),
     [
         (RELU, "relu = 2 - hidden", 16, "2 is not a tensor"),
-        (RELU, "relu = hidden[0:3]", 16, "Select one position"),
+        (RELU, "relu = hidden[::-1]", 16, "steps of at least 1"),
         (RELU, "relu = hidden if True else flatten", 16, "has no node"),
         (RELU, "if True:\n            relu = hidden", 16, "A graph has no if"),
         (RELU, "for i in range(3):\n            relu = self.relu(hidden)", 16, "A loop calls the copies"),
@@ -366,7 +366,7 @@ def test_a_renamed_class_is_a_renamed_block() -> None:
         (RELU, "relu = self.relu(missing)", 16, "missing is not defined"),
         (RELU, "relu = hidden  # linear", 16, "has no comments"),
         (RELU, "relu = (hidden", 16, "Syntax error"),
-        (RELU, "relu = hidden[:, 0, ...]", 16, "has no node"),
+        (RELU, "relu = hidden[:, gate]", 16, "has no node"),
         (RELU, "x = self.relu(hidden)\n        relu = hidden", 16, "Nothing that forward returns depends on self.relu"),
         ("nn.ReLU()", "nn.ReLU(slope=1)", 10, "has no parameter slope"),
         ("nn.ReLU()", "open('secrets')", 10, "neither a layer of the engine nor a class"),
@@ -391,3 +391,32 @@ def test_what_no_graph_can_say_is_refused_with_its_line(old: str, new: str, line
 def test_names_of_other_nodes_are_refused() -> None:
     _, message = refusal(mlp(), ("hidden", "digits"))
     assert message == "There is already a node digits in the project. Choose another name."
+
+
+def test_shapes_slices_and_counted_outputs_stay_the_same_nodes() -> None:
+    nodes: dict[str, Any] = {
+        "heads": Node("ops.reshape", {"shape": ["N", 4, 16]}),
+        "token": Node("nn.LearnedTensor", {"size": [1, 16]}),
+        "wide": Node("Tensor.expand", {"size": ["N", 16]}),
+        "ends": Node("studio.Slice", {"index": "..., -1, 2:-2"}),
+        "parts": Node("ops.unbind", {"outputs": 4}),
+        "mixed": Node("ops.einsum", {"equation": "ni,nj->nij"}),
+        "flat": "nn.Flatten",
+        "join": Node("ops.cat", {"dim": 1}),
+        "scores": Node("nn.Linear", {"out_features": 10}),
+    }
+    wires = ["rows.output -> heads.x", "token.output -> wide.x", "heads.output -> wide.batch", "heads.output -> ends.x"]
+    wires += [
+        "heads.output -> parts.x",
+        "parts.out0 -> mixed.a",
+        "wide.output -> mixed.b",
+        "mixed.output -> flat.input",
+    ]
+    wires += ["flat.output -> join.a", "ends.output -> join.b", "parts.out3 -> join.c", "join.output -> scores.input"]
+    document = digits({"rows": "nn.Flatten"}, last="scores", **nodes, wires=wires)
+    result = edited(document, ("out_features=10", "out_features=12"))
+    assert result.nodes["scores"].params == {"out_features": 12}
+    assert {name: node.params for name, node in result.nodes.items() if name != "scores"} == {
+        name: node.params for name, node in document.nodes.items() if name != "scores"
+    }
+    assert result.wires == document.wires
