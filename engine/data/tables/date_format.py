@@ -20,7 +20,7 @@ DateFeatures: TypeAlias = Literal["calendar", "days", "both"]
 ISO = "ISO"
 """ISO 8601: ``2024-05-31``, ``2024-05-31 14:30`` or ``2024-05-31T14:30:00.5Z``."""
 TIMESTAMP = "%Y-%m-%d %H:%M:%S"
-"""A date with a time, of which the hour becomes numbers too."""
+"""A date with a time. Its hour becomes numbers too."""
 UNIX_SECONDS, UNIX_MILLISECONDS = "unix", "unix ms"
 """Seconds and milliseconds since 1970-01-01."""
 
