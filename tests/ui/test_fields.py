@@ -25,7 +25,6 @@ from studio.ui.panels.inspector.text_fields import NumberField, TypedField
 from studio.ui.project.project import Project
 from studio.ui.widgets.inputs import ComboBox, SpinBox
 from studio.ui.window.main_window import MainWindow
-from studio.ui.window.notification_bar import NotificationBar
 
 CTRL, SHIFT = Qt.KeyboardModifier.ControlModifier, Qt.KeyboardModifier.ShiftModifier
 TYPED = ("100", "1000", "0.001", "1e-3", "1e3", "-5", "")
@@ -485,55 +484,6 @@ def test_enter_focuses_the_missing_parameter_and_escape_the_canvas(
     QTest.keyClicks(focused_widget(), "7")
     QTest.keyClick(focused_widget(), Qt.Key.Key_Return)
     assert project.store.document.training.epochs == 7
-
-
-def test_ctrl_f6_cycles_through_visible_panels(window: MainWindow, project: Project) -> None:
-    canvas = window.canvas
-    assert canvas is not None
-    canvas.setFocus()
-    keys = Qt.KeyboardModifier.ControlModifier
-    visible_row: list[str] = []
-    for _ in range(4):
-        QTest.keyClick(focused_widget(), Qt.Key.Key_F6, keys)
-        visible_row.append(
-            next((each.objectName() for each in window.docks if each.isAncestorOf(focused_widget())), "canvas")
-        )
-    assert visible_row == ["palette", "inspector", "runs", "canvas"]
-    QTest.keyClick(focused_widget(), Qt.Key.Key_F6, keys | Qt.KeyboardModifier.ShiftModifier)
-    assert window.docks["runs"].isAncestorOf(focused_widget())
-
-
-def test_ctrl_f6_skips_panels_without_fields(window: MainWindow, project: Project, qtbot: QtBot) -> None:
-    window.docks["problems"].reveal()
-    notice = NotificationBar("Something happened.", [])
-    window.show_notification(notice)
-    canvas = window.canvas
-    assert canvas is not None
-    canvas.setFocus()
-    QTest.keyClick(canvas, Qt.Key.Key_F6, Qt.KeyboardModifier.ControlModifier | Qt.KeyboardModifier.ShiftModifier)
-    assert window.docks["inspector"].isAncestorOf(focused_widget())
-    with qtbot.waitSignal(notice.destroyed):
-        notice.deleteLater()
-    epochs = rows(window, project)["epochs"].field
-    assert isinstance(epochs, TypedField)
-    assert epochs.line.isVisible(), "deleting the notification must not delete other widgets"
-
-
-def test_fix_a_problem_with_the_keyboard(window: MainWindow, project: Project, qtbot: QtBot) -> None:
-    project.store.edit("Break", lambda document: edits.set_param(document, "logits", "in_features", 100))
-    qtbot.waitUntil(lambda: bool(project.store.report.errors))
-    canvas = window.canvas
-    assert canvas is not None
-    canvas.setFocus()
-    QTest.keyClick(canvas, Qt.Key.Key_4, Qt.KeyboardModifier.AltModifier)
-    qtbot.waitUntil(lambda: any(row.isVisible() for row in window.project_views[project].problems.rows))
-    QTest.keyClick(
-        focused_widget(), Qt.Key.Key_F6, Qt.KeyboardModifier.ControlModifier | Qt.KeyboardModifier.ShiftModifier
-    )
-    assert focused_widget() in window.project_views[project].problems.rows
-    QTest.keyClick(focused_widget(), Qt.Key.Key_Tab)
-    QTest.keyClick(focused_widget(), Qt.Key.Key_Space)
-    qtbot.waitUntil(lambda: project.store.is_checked and not project.store.report.errors)
 
 
 def focused_widget() -> QWidget:
