@@ -4,13 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from msgspec import structs
-
 from studio.cli.error_output import InputError
-from studio.document import edits
-from studio.document.block_edits import with_blocks
 from studio.document.model import Document
-from studio.lowering.source_import.module_import import import_module
+from studio.lowering.source_import.module_import import insert_module
 from studio.lowering.source_import.source_errors import SourceError
 from studio.nodes.catalogue import catalogue
 
@@ -30,13 +26,10 @@ def with_module(path: Path, document: Document, at: tuple[float, float]) -> tupl
     except (OSError, UnicodeDecodeError) as error:
         raise InputError(f"{file} cannot be read: {error}.") from None
     try:
-        made = import_module(text, catalogue(), title)
+        document, blocks, _ = insert_module(document, text, catalogue(), title, at)
     except SourceError as error:
         raise InputError(f"{file}:{error.line}: {error.message}") from None
-    document, made = with_blocks(document, made)
-    for name, node in made.nodes.items():
-        document = edits.add(document, edits.unique_name(document, name), structs.replace(node, at=at))
-    return document, list(made.blocks)
+    return document, blocks
 
 
 def _parts(path: Path) -> tuple[Path, str | None]:

@@ -123,6 +123,11 @@ def data_files_to_import(parent: QWidget, folder: Path | None) -> list[Path]:
     return [Path(path) for path in paths]
 
 
+def modules_to_import(parent: QWidget, folder: Path | None) -> list[Path]:
+    paths, _ = QFileDialog.getOpenFileNames(parent, "Import module", str(folder or ""), "Python files (*.py)")
+    return [Path(path) for path in paths]
+
+
 def path_to_save(parent: QWidget, suggestion: Path) -> Path | None:
     """Ask for a file name. Returns a path with the project suffix, or None if the user cancels."""
     path, _ = QFileDialog.getSaveFileName(parent, "Save as", str(suggestion), FILTER)

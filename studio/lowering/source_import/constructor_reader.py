@@ -164,7 +164,7 @@ class _Reader:
             refuse(
                 function,
                 f"{shown(function)} is neither a layer of the engine nor a class in this source. "
-                "Use a layer of the palette, or a Python node for code of your own.",
+                "Use a layer of the palette, or add a class.",
             )
         return Layer(name, found.key, self._bound(call, _argument_names(found), scope), line)
 

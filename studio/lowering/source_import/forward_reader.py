@@ -134,7 +134,7 @@ class _Reader:
                 self._loop(statement, target, value)
             case ast.If() | ast.While() | ast.For() | ast.With() | ast.Try():
                 word = type(statement).__name__.lower()
-                refuse(statement, f"A graph has no {word}. Write this part as a Python node.")
+                refuse(statement, f"A graph has no {word}. Write the calls one after the other.")
             case ast.Return():
                 refuse(statement, "Only the last line of a method may return.")
             case _:
@@ -237,7 +237,7 @@ class _Reader:
             case ast.Tuple(elts=parts):
                 return tuple(self.tensor(part) for part in parts)
             case _:
-                return refuse(node, f"{shown(node)} has no node. Use a layer, a function, or a Python node.")
+                return refuse(node, f"{shown(node)} has no node. Use a layer or a function of the engine.")
 
     def _operator(self, op: ast.AST) -> FunctionTarget:
         return FunctionTarget(self._catalogue[OPERATORS[type(op)]])
@@ -299,7 +299,7 @@ class _Reader:
         else:
             found, arguments = None, []
         if found is None:
-            refuse(node, f"{shown(function)} has no node. Use a layer, a function with a node, or a Python node.")
+            refuse(node, f"{shown(function)} has no node. Use a layer or a function of the engine.")
         return self._function(node, found, arguments, node.keywords, wanted)
 
     def _own(self, node: ast.Call, name: str, wanted: tuple[str, ...]) -> Result:

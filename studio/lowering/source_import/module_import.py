@@ -6,6 +6,7 @@ from msgspec import structs
 
 from studio.document import blocks, edits
 from studio.document import node_names as naming
+from studio.document.block_edits import with_blocks
 from studio.document.model import Block, Document, Node
 from studio.lowering.source_import.module_edits import Classes, Graph, ModuleEdit
 from studio.lowering.source_import.module_source import ModuleSource
@@ -45,4 +46,20 @@ def import_module(text: str, catalogue: Catalogue, title: str | None = None) -> 
     return edits.add(document, naming.to_identifier(name), instance)
 
 
-__all__ = ["import_module"]
+def insert_module(
+    document: Document, text: str, catalogue: Catalogue, title: str | None = None, at: tuple[float, float] = (0.0, 0.0)
+) -> tuple[Document, list[str], list[str]]:
+    """The document with a module class as a block and an instance of it at a position; its blocks and new nodes.
+
+    Raises:
+        SourceError: no graph can express the class.
+    """
+    document, made = with_blocks(document, import_module(text, catalogue, title))
+    names: list[str] = []
+    for name, node in made.nodes.items():
+        names.append(edits.unique_name(document, name))
+        document = edits.add(document, names[-1], structs.replace(node, at=at))
+    return document, list(made.blocks), names
+
+
+__all__ = ["import_module", "insert_module"]

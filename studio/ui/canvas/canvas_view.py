@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import cast
 
@@ -28,7 +28,7 @@ from PySide6.QtGui import (
 from PySide6.QtWidgets import QFrame, QGraphicsView, QToolTip, QWidget
 
 from studio.nodes.palette_search import SearchMatch
-from studio.ui.canvas import composite_edits
+from studio.ui.canvas import composite_edits, module_import
 from studio.ui.canvas.block_actions import BlockActions
 from studio.ui.canvas.camera import Camera, is_touchpad
 from studio.ui.canvas.canvas_actions import CanvasActions
@@ -145,15 +145,20 @@ class CanvasView(QGraphicsView):
         """Show the requirements of a run on an empty canvas."""
         self.overlays.show_run_requirements()
 
-    def import_files(self, paths: Iterable[Path], at: QPointF | None = None) -> None:
-        """Request the import of data files, in the center of the view if there is no position.
+    def import_files(self, paths: Sequence[Path], at: QPointF | None = None) -> None:
+        """Import Python files as blocks, and request the import of data files; by default in the center of the view.
 
         Data belongs on the canvas of the project, because a block cannot contain it.
         """
-        if self.store.location:
+        place = at or self.camera.visible.center()
+        modules = [path for path in paths if path.suffix == module_import.SUFFIX]
+        module_import.import_modules(self.store, modules, (round(place.x() / 8) * 8.0, round(place.y() / 8) * 8.0))
+        data = [path for path in paths if path not in modules]
+        if data and self.store.location:
             self.store.go(())
-            at = None
-        self.import_requested.emit(list(paths), at or self.camera.visible.center())
+            place = self.camera.visible.center()
+        if data:
+            self.import_requested.emit(data, place)
 
     def reveal(self, path: str) -> None:
         """Select a node, also one inside a block, and bring it into view."""

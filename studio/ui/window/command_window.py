@@ -45,6 +45,9 @@ class CommandWindow(QMainWindow):
     def import_data(self, paths: Sequence[Path] = ()) -> None:
         raise NotImplementedError
 
+    def import_module(self) -> None:
+        raise NotImplementedError
+
     def show_welcome(self) -> None:
         raise NotImplementedError
 

@@ -233,7 +233,16 @@ class MainWindow(CommandWindow):
 
     def import_data(self, paths: Sequence[Path] = ()) -> None:
         """Import data files into the open project, or a new one; ask for files if none are given."""
-        chosen = paths or dialogs.data_files_to_import(self, self.project.store.base if self.project else None)
+        self._import(paths or dialogs.data_files_to_import(self, self._folder()))
+
+    def import_module(self) -> None:
+        """Ask for Python files, and add their module classes to the open project, or to a new one, as blocks."""
+        self._import(dialogs.modules_to_import(self, self._folder()))
+
+    def _folder(self) -> Path | None:
+        return self.project.store.base if self.project else None
+
+    def _import(self, chosen: Sequence[Path]) -> None:
         if not chosen:
             return
         if self.canvas is None:

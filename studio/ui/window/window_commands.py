@@ -94,6 +94,14 @@ def _file(window: CommandWindow) -> Iterator[Command]:
         help="Add a table, arrays, images or a text to the project, as nodes that read it",
     )
     yield Command(
+        "file.import-module",
+        "Import module…",
+        window.import_module,
+        menu="File",
+        icon="code",
+        help="Add the last module class of a Python file, of the engine or PyTorch, as a block, without executing it",
+    )
+    yield Command(
         "file.save",
         "Save",
         _action(window, files.save),

@@ -1,0 +1,64 @@
+"""Python files become blocks by a command of the File menu, or when they are dropped."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from PySide6.QtCore import QMimeData, QPoint, QPointF, Qt, QUrl
+from PySide6.QtGui import QDragEnterEvent, QDropEvent
+from PySide6.QtWidgets import QApplication
+from pytestqt.qtbot import QtBot
+
+from studio.ui import dialogs
+from studio.ui.project.project import Project
+from studio.ui.window.main_window import MainWindow
+
+SOURCE = """
+class Net(nn.Module):
+    def __init__(self, width=8):
+        super().__init__()
+        self.fc = nn.Linear(64, width)
+
+    def forward(self, x):
+        return F.relu(self.fc(x))
+"""
+
+
+def test_a_command_imports_a_class(
+    window: MainWindow, project: Project, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tmp_path / "net.py"
+    file.write_text(SOURCE)
+    monkeypatch.setattr(dialogs, "modules_to_import", lambda *_: [file])
+    before = project.store.document
+    window.commands.action("file.import-module").trigger()
+    assert project.store.document.nodes["net"].type == "block.Net"
+    assert project.scope.selection == {"net"}
+    project.store.undo()
+    assert project.store.document is before
+
+
+def test_a_dropped_file_is_imported(window: MainWindow, project: Project, tmp_path: Path) -> None:
+    file = tmp_path / "net.py"
+    file.write_text(SOURCE)
+    assert window.canvas is not None
+    data = QMimeData()
+    data.setUrls([QUrl.fromLocalFile(str(file))])
+    how = (Qt.DropAction.CopyAction, data, Qt.MouseButton.LeftButton, Qt.KeyboardModifier.NoModifier)
+    enter = QDragEnterEvent(QPoint(200, 200), *how)
+    QApplication.sendEvent(window.canvas.viewport(), enter)
+    assert enter.isAccepted()
+    QApplication.sendEvent(window.canvas.viewport(), QDropEvent(QPointF(200, 200), *how))
+    assert project.store.document.nodes["net"].type == "block.Net"
+
+
+def test_a_refused_file_changes_nothing(qtbot: QtBot, window: MainWindow, project: Project, tmp_path: Path) -> None:
+    file = tmp_path / "net.py"
+    file.write_text(SOURCE.replace("F.relu(", "print("))
+    assert window.canvas is not None
+    before, refused = project.store.document, list[str]()
+    project.store.refused.connect(refused.append)
+    window.canvas.import_files([file])
+    assert project.store.document is before
+    assert refused == ["net.py, line 8: print has no node. Use a layer or a function of the engine."]
