@@ -19,6 +19,7 @@ PATH = "reference/cli.md"
 EXAMPLES = {
     "run": "gradwire run digits.gradwire --epochs 5 --set adam.lr=0.01",
     "check": "gradwire check digits.gradwire",
+    "diff": "gradwire diff digits.gradwire changed.gradwire",
     "explain": "gradwire explain digits.gradwire",
     "sweep": "gradwire sweep digits.gradwire -p adam.lr=0.001,0.01 --epochs 3",
     "data": "gradwire data digits.gradwire scale",
@@ -41,7 +42,7 @@ EXAMPLES = {
 }
 EXIT_CODES = (
     ("0", "Done."),
-    ("1", "The run failed, or output could not be written."),
+    ("1", "The run failed, the compared projects differ, or output could not be written."),
     ("2", "Usage error, or a file that cannot be used."),
     ("130", "Interrupted by Ctrl+C. A checkpoint is kept."),
     ("141", "The output pipe was closed. A checkpoint is kept."),
