@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import inspect
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
@@ -115,6 +116,12 @@ def _node_type(key: str, group: str, declared: Operation) -> NodeType:
     )
 
 
+@functools.cache
+def declared_arguments(function: Callable[..., Any]) -> Mapping[str, inspect.Parameter]:
+    """The arguments of a function by name. Cached, because every check of a node asks for them."""
+    return inspect.signature(function).parameters
+
+
 def _documented(function: Callable[..., Any]) -> Callable[..., Any]:
     """The declaration of a function, which has its types and its docstring."""
     record = _record(function)
@@ -159,14 +166,14 @@ def _adaptation(
 
 def takes_list(function: Callable[..., Any]) -> bool:
     """Whether the first argument of a function is a list of tensors."""
-    first = next(iter(inspect.signature(function).parameters.values()))
+    first = next(iter(declared_arguments(function).values()))
     return first.name == "tensors"
 
 
 def _tensors(function: Callable[..., Any], declared: Operation) -> Iterator[inspect.Parameter]:
     """The arguments that are tensors: those without a type, or with the type Tensor."""
     left_out = {*declared.numbers, *declared.hidden, *(each.name for each in declared.params), "out", "owner"}
-    for argument in inspect.signature(function).parameters.values():
+    for argument in declared_arguments(function).values():
         has_no_type = argument.annotation in (argument.empty, "Any", Any)
         if argument.name not in left_out and (has_no_type or "Tensor" in str(argument.annotation)):
             yield argument
@@ -185,7 +192,7 @@ def _params(function: Callable[..., Any], declared: Operation) -> Iterator[Param
     derived = {each.name: each for each in signature} | {each.name: each for each in declared.params}
     descriptions = argument_help(documented)
     either = _either(function, declared)
-    arguments = inspect.signature(function).parameters
+    arguments = declared_arguments(function)
     yield from (each for each in declared.params if each.name not in arguments)
     for name, argument in arguments.items():
         if name in declared.hidden:

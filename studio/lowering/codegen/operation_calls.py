@@ -13,7 +13,7 @@ from studio.lowering.codegen.safe_identifiers import ENGINE, METHODS, path_of
 from studio.nodes.adapted_ports import NamedInputs
 from studio.nodes.formula_text import CONSTANTS, FUNCTIONS, Formula, parse_formula
 from studio.nodes.growing_inputs import GrowingInputs
-from studio.nodes.operation_nodes import BATCH_PORT, BATCH_SIZE, takes_list
+from studio.nodes.operation_nodes import BATCH_PORT, BATCH_SIZE, declared_arguments, takes_list
 from studio.nodes.slice_text import parse_slice
 from studio.nodes.syntax_nodes import FORMULA, SLICE
 from studio.nodes.types import NodeType
@@ -128,7 +128,7 @@ def _arguments(
 
 def signature_of(node_type: NodeType, target: Callable[..., Any]) -> list[tuple[str, inspect.Parameter]]:
     """The arguments in order; of a function that takes any, the inputs and the parameters of the node."""
-    found = inspect.signature(target).parameters
+    found = declared_arguments(target)
     if all(argument.kind is not argument.VAR_POSITIONAL for argument in found.values()):
         return list(found.items())
     kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
