@@ -128,6 +128,15 @@ def modules_to_import(parent: QWidget, folder: Path | None) -> list[Path]:
     return [Path(path) for path in paths]
 
 
+def picture_to_save(parent: QWidget, suggestion: Path) -> Path | None:
+    """Ask for the file name of a picture. Returns None if the user cancels."""
+    filters = "SVG picture (*.svg);;PNG picture (*.png);;PDF document (*.pdf)"
+    path, chosen = QFileDialog.getSaveFileName(parent, "Export picture", str(suggestion), filters)
+    if not path:
+        return None
+    return Path(path) if Path(path).suffix else Path(path).with_suffix(f".{chosen[:3].lower()}")
+
+
 def path_to_save(parent: QWidget, suggestion: Path) -> Path | None:
     """Ask for a file name. Returns a path with the project suffix, or None if the user cancels."""
     path, _ = QFileDialog.getSaveFileName(parent, "Save as", str(suggestion), FILTER)

@@ -14,8 +14,10 @@ from studio.document.document_errors import FileError
 from studio.document.model import Document
 from studio.document.project_format import SUFFIX
 from studio.ui import dialogs
+from studio.ui.canvas.picture_export import save_picture
 from studio.ui.project.open_projects import OpenProjects
 from studio.ui.project.project import Project
+from studio.ui.theme import theme
 from studio.ui.window.notification_bar import NotificationBar
 
 
@@ -100,6 +102,20 @@ class FileActions(QObject):
         for project in projects:
             self._open_projects.close(project)
         return True
+
+    def export_picture(self, project: Project, *, selected: bool = False) -> None:
+        """Ask for a file and save a picture of the shown graph in the light theme, or of its selected nodes."""
+        name = project.scope.block or project.store.name
+        folder = project.store.path.parent if project.store.path else Path.home()
+        path = dialogs.picture_to_save(self._window, folder / f"{_file_name(name)}.svg")
+        if path is None:
+            return
+        try:
+            save_picture(project.scope, theme.load("light"), path, selected=selected)
+        except (OSError, ValueError) as error:
+            dialogs.message(self._window, f"Could not export {path.name}", str(error))
+            return
+        self.status_message.emit(f"Exported {path.name}")
 
     def _show_and_save(self, project: Project) -> bool:
         """Make a project current before a dialog asks about it."""

@@ -144,6 +144,26 @@ def _file(window: CommandWindow) -> Iterator[Command]:
             enabled=is_comparing,
         )
     yield Command(
+        "file.export-picture",
+        "Export picture…",
+        _action(window, files.export_picture),
+        (),
+        "File",
+        "picture",
+        help="Save a picture of the shown graph as SVG, PNG or PDF",
+        enabled=_when(window, lambda project: bool(project.scope.document.nodes or project.scope.document.frames)),
+        separated=True,
+    )
+    yield Command(
+        "file.export-selection",
+        "Export picture of selection…",
+        _action(window, lambda project: files.export_picture(project, selected=True)),
+        (),
+        "File",
+        help="Save a picture of the selected nodes as SVG, PNG or PDF",
+        enabled=_when(window, lambda project: bool(project.scope.selection)),
+    )
+    yield Command(
         "file.close",
         "Close project",
         _action(window, files.close),
