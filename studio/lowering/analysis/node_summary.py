@@ -56,7 +56,9 @@ def _shapes(node_type: NodeType, inputs: Mapping[str, WireValue], outputs: Mappi
         and node_type.group == "Shape"
         and input_value != output_value
     ):
-        return [f"{format_shape(input_value.shape[1:])} → {format_shape(output_value.shape[1:])}"]
+        # A shape without the batch dimension describes both only if both have the same batch dimension.
+        first = 1 if input_value.shape[:1] == output_value.shape[:1] else 0
+        return [f"{format_shape(input_value.shape[first:])} → {format_shape(output_value.shape[first:])}"]
     return []
 
 

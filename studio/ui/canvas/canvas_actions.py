@@ -26,6 +26,7 @@ from studio.ui.canvas.wires.pending_wire import PendingWire
 from studio.ui.canvas.wires.route_actions import without_points
 from studio.ui.canvas.wires.wire_graph import Direction, nearest_in_direction
 from studio.ui.layout_folding import Window
+from studio.ui.project.freezing import can_freeze
 
 _PASTE_STEP = 3.0 * GRID
 _GRIP = QPointF(24.0, HEADER / 2)
@@ -290,7 +291,12 @@ class CanvasActions:
         self._toggle("muted", "Mute", "Unmute")
 
     def freeze(self) -> None:
-        self._toggle("frozen", "Freeze", "Unfreeze")
+        self._toggle("frozen", "Freeze", "Unfreeze", self.freezable)
+
+    @property
+    def freezable(self) -> frozenset[str]:
+        """The selected nodes with parameters."""
+        return frozenset(name for name in self._store.selection if can_freeze(self._store, name))
 
     def recompute(self) -> None:
         self._toggle("recomputed", "Recompute", "Stop recomputing")
@@ -321,9 +327,9 @@ class CanvasActions:
     def collapse(self) -> None:
         self._toggle("collapsed", "Collapse", "Expand")
 
-    def _toggle(self, flag: str, does: str, undoes: str) -> None:
-        """Set a flag of the selected nodes, or clear it if all of them have it."""
-        names = self._store.selection
+    def _toggle(self, flag: str, does: str, undoes: str, names: frozenset[str] | None = None) -> None:
+        """Set a flag of the selected nodes or of these, or clear it if all of them have it."""
+        names = self._store.selection if names is None else names
         if names:
             nodes = self._store.document.nodes
             verb = undoes if all(getattr(nodes[name], flag) for name in names) else does

@@ -117,7 +117,15 @@ def _editing(make: _CommandFactory) -> tuple[Command, ...]:
         ),
         make("rename", "Rename…", lambda v: v.rename(), "F2", menu="Edit", icon="edit", when=_has_renamable),
         make("mute", "Mute", lambda v: v.canvas_actions.mute(), "M", menu="Edit", icon="mute", needs=1),
-        make("freeze", "Freeze", lambda v: v.canvas_actions.freeze(), "Shift+M", menu="Edit", icon="frozen", needs=1),
+        make(
+            "freeze",
+            "Freeze",
+            lambda v: v.canvas_actions.freeze(),
+            "Shift+M",
+            menu="Edit",
+            icon="frozen",
+            when=lambda v: bool(v.canvas_actions.freezable),
+        ),
         make(
             "recompute",
             "Recompute in the backward pass",

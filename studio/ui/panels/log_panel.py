@@ -21,6 +21,7 @@ class LogPanel(QPlainTextEdit):
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.setReadOnly(True)
+        self.setAccessibleName("Log")
         self.setFrameShape(QPlainTextEdit.Shape.NoFrame)
         self.setProperty("role", "page")
         self.setMaximumBlockCount(_MAX_LINES)

@@ -32,6 +32,7 @@ class ShortcutTable(QWidget):
         super().__init__()
         self._commands = commands
         self.search = LineEdit()
+        self.search.setAccessibleName("Search commands and shortcuts")
         self.search.setPlaceholderText("Search commands")
         self.search.textChanged.connect(self._fill)
         self.tree = QTreeWidget()
@@ -43,6 +44,7 @@ class ShortcutTable(QWidget):
         self.tree.header().setSectionResizeMode(1, QHeaderView.ResizeMode.ResizeToContents)
         self.tree.currentItemChanged.connect(self._choose)
         self.keys = QKeySequenceEdit()
+        self.keys.setAccessibleName("Shortcut of the selected command")
         self.keys.setMaximumSequenceLength(1)
         self.keys.setClearButtonEnabled(True)
         self.keys.editingFinished.connect(self._bind)

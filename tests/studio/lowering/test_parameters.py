@@ -86,6 +86,11 @@ def test_one_value_for_several_dimensions() -> None:
     assert report(sound).nodes["conv"].summary == "1 → 8 · 3×1 · stride 2"
 
 
+def test_shapes_with_another_batch_dimension_are_complete() -> None:
+    flat = digits({"flatten": Node("nn.Flatten", {"start_dim": 0})})
+    assert report(flat).nodes["flatten"].summary == "N×1×8×8 → 64·N"
+
+
 def test_invalid_sizes_are_listed() -> None:
     info = report(document({"adam": Node("optim.Adam", {"betas": [0.8, 0.99]})})).nodes["adam"]
     assert info.summary == "lr = 0.001 · betas 0.8, 0.99"

@@ -11,6 +11,7 @@ from studio.document import edits, node_names
 from studio.document.model import Document
 from studio.lowering.problems.problem import Problem
 from studio.nodes.types import NodeType, Role
+from studio.ui.project.freezing import can_freeze
 from studio.ui.project.scope_store import ScopeStore
 from studio.ui.theme import icons
 from studio.ui.widgets import buttons
@@ -28,7 +29,6 @@ class NodeHeader(QWidget):
         self._store = store
         self._name = name
         self._settle = DeferredChange(self.refresh, self)
-        self._has_weights = kind is not None and (kind.category == "layer" or kind.role is Role.BLOCK)
         self._is_port = kind is not None and kind.role is Role.PORT
         self._is_of_model = kind is not None and kind.role in (Role.LAYER, Role.OPERATION)
         node = store.document.nodes[name]
@@ -68,6 +68,7 @@ class NodeHeader(QWidget):
             return
         for flag, button in self._flags.items():
             button.setChecked(getattr(node, flag))
+        self._flags["frozen"].setVisible(can_freeze(self._store, self._name))
         if not self.name.hasFocus():
             self.name.setText(self._name)
             self._check(self._name)
@@ -77,8 +78,7 @@ class NodeHeader(QWidget):
         rows = [QHBoxLayout(), QHBoxLayout()]
         self._flags: dict[str, QToolButton] = {}
         switches = [] if self._is_port else [("muted", "mute", "Mute", "Pass the input through unchanged (M)")]
-        if self._has_weights:
-            switches.insert(0, ("frozen", "frozen", "Freeze", "Do not train its parameters (Shift+M)"))
+        switches.insert(0, ("frozen", "frozen", "Freeze", "Do not train its parameters (Shift+M)"))
         if self._is_of_model:
             tip = "Recompute activations in the backward pass (checkpointing): less memory, more time"
             switches.append(("recomputed", "recomputed", "Recompute", tip))
@@ -150,6 +150,7 @@ class ProblemButton(QToolButton):
     def __init__(self) -> None:
         super().__init__()
         self.setProperty("kind", "small")
+        self.setAccessibleName("No problems")
         self.setIconSize(QSize(16, 16))
         self.setFocusPolicy(Qt.FocusPolicy.TabFocus)
         policy = self.sizePolicy()
