@@ -544,15 +544,3 @@ def free_margins(button: QToolButton) -> tuple[int, int]:
         if any(abs(picture.pixelColor(x, y).lightness() - ground) > 40 for y in range(4, picture.height() - 4))
     ]
     return drawn[0], picture.width() - 1 - drawn[-1]
-
-
-@pytest.mark.parametrize(("name", "is_offered"), [("hidden", True), ("relu", False), ("flatten", False)])
-def test_freeze_is_offered_where_there_are_parameters(
-    qtbot: QtBot, window: MainWindow, project: Project, name: str, is_offered: bool
-) -> None:
-    project.store.select([name])
-    qtbot.waitUntil(lambda: any(header.isVisible() for header in window.findChildren(NodeHeader)))
-    [header] = [header for header in window.findChildren(NodeHeader) if header.isVisible()]
-    shown = [button.text() for button in header.findChildren(QToolButton) if button.isVisible()]
-    assert ("Freeze" in shown) is is_offered
-    assert window.commands.current_action("canvas.freeze").isEnabled() is is_offered

@@ -60,6 +60,8 @@ def assert_scene_shows(scene: CanvasScene, document: Document) -> None:
         assert item.wire == here
         assert item.curve.start == scene.nodes[here.source.node].port("output", here.source.port)
         assert item.curve.end == scene.nodes[here.target.node].port("input", here.target.port)
+        assert item.points == document.routes.get(here.target, ())
+    assert {item.name: item.frame for item in scene.frames.items} == document.frames
 
 
 def apply_step(scope: ScopeStore, step: Step) -> None:
