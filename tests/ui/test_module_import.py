@@ -53,6 +53,18 @@ def test_a_dropped_file_is_imported(window: MainWindow, project: Project, tmp_pa
     assert project.store.document.nodes["net"].type == "block.Net"
 
 
+def test_imported_instances_cover_no_other_node(window: MainWindow, project: Project, tmp_path: Path) -> None:
+    file = tmp_path / "net.py"
+    file.write_text(SOURCE)
+    assert window.canvas is not None
+    x, y = project.store.document.nodes["relu"].at
+    window.canvas.import_files([file, file], QPointF(x, y))
+    nodes = project.store.document.nodes
+    places = [nodes[name].at[1] - y for name in ("net", "net_2")]
+    assert places[0] >= 96
+    assert places[1] - places[0] >= 96
+
+
 def test_a_refused_file_changes_nothing(qtbot: QtBot, window: MainWindow, project: Project, tmp_path: Path) -> None:
     file = tmp_path / "net.py"
     file.write_text(SOURCE.replace("F.relu(", "print("))

@@ -12,7 +12,8 @@ from studio.lowering.source_import.source_errors import SourceError
 from studio.ui.project.scope_store import ScopeStore
 
 SUFFIX = ".py"
-_ROW = 96.0
+_COLUMN, _ROW = 160.0, 96.0
+"""Distances between an instance and other nodes, in pixels at 100%."""
 
 
 def import_modules(store: ScopeStore, paths: Iterable[Path], at: tuple[float, float]) -> None:
@@ -20,6 +21,7 @@ def import_modules(store: ScopeStore, paths: Iterable[Path], at: tuple[float, fl
     x, y = at
     for path in paths:
         added: list[str] = []
+        y = _free(store.document, x, y)
 
         def edit(document: Document, path: Path = path, y: float = y, added: list[str] = added) -> Document:
             try:
@@ -34,7 +36,13 @@ def import_modules(store: ScopeStore, paths: Iterable[Path], at: tuple[float, fl
 
         if store.edit(f"Import {path.name}", edit):
             store.select(added)
-            y += _ROW
+
+
+def _free(document: Document, x: float, y: float) -> float:
+    """The first free row at or below a position."""
+    while any(abs(node.at[0] - x) < _COLUMN and abs(node.at[1] - y) < _ROW for node in document.nodes.values()):
+        y += _ROW
+    return y
 
 
 __all__ = ["SUFFIX", "import_modules"]
