@@ -43,6 +43,8 @@ _MAX_NODES = 128
 """With more nodes around a wire, only routes around whole rows of nodes are searched."""
 _MAX_FAR_NODES = 4000
 """With more nodes around a wire, it is not routed around whole rows of nodes either."""
+_ROW_HEIGHT = 96.0
+"""Wires with a smaller height lead to no other row."""
 _FAR = 20_000.0
 """Horizontal margin in which a route around whole rows is searched."""
 _MAX_CANDIDATES = 32
@@ -83,6 +85,8 @@ def find_route(direct: WireCurve, find_obstacles: Callable[[Box], Obstacles]) ->
 def _far_route(direct: WireCurve, find_obstacles: Callable[[Box], Obstacles], best: WireCurve) -> WireCurve:
     """A route around whole rows of nodes if it has fewer conflicts than `best`."""
     left, top, right, bottom = direct.box
+    if abs(direct.end.y - direct.start.y) < _ROW_HEIGHT:
+        return best
     far = find_obstacles(Box(left - _FAR, top - _AROUND, right + _FAR, bottom + _AROUND))
     if len(far.boxes) > _MAX_FAR_NODES:
         return best
