@@ -209,7 +209,7 @@ class CanvasActions:
         """Paste nodes at a scene position. The store rejects other clipboard text."""
         text = QGuiApplication.clipboard().text()
         at = at if at is not None else self._camera.visible.center()
-        self._paste("Paste", text, self._unoccupied(snap(at.x()), snap(at.y())), with_inputs)
+        self._paste("Paste nodes", text, self._unoccupied(snap(at.x()), snap(at.y())), with_inputs)
 
     def duplicate(self) -> None:
         """Copy the selected nodes with the wires between them, and the selected frames, with an offset."""
@@ -220,9 +220,9 @@ class CanvasActions:
             return
         text = node_clipboard.copy(self._store.document, names, frames)
         position = (frame.left + _PASTE_STEP, frame.top + _PASTE_STEP)
-        self._paste("Duplicate", text, position, with_inputs=False)
+        self._paste(f"Duplicate {self._described(names, frames=frames)}", text, position, with_inputs=False)
 
-    def _paste(self, verb: str, text: str, at: tuple[float, float], with_inputs: bool) -> None:
+    def _paste(self, title: str, text: str, at: tuple[float, float], with_inputs: bool) -> None:
         added: list[str] = []
 
         def change(document: Document) -> Document:
@@ -231,8 +231,7 @@ class CanvasActions:
             return document
 
         frames = self._store.document.frames.keys()
-        title = f"{verb} nodes with inputs" if with_inputs else f"{verb} nodes"
-        if self._store.edit(title, change):
+        if self._store.edit(f"{title} with inputs" if with_inputs else title, change):
             self._scene.select_wires((), frames=self._store.document.frames.keys() - frames)
             self._store.select(added)
 
