@@ -79,6 +79,7 @@ def test_every_type_has_a_form(qtbot: QtBot, key: str) -> None:
         assert max(map(each.title.fontMetrics().horizontalAdvance, labels)) <= LABEL_WIDTH  # none is cut off
     qtbot.waitUntil(lambda: store.is_checked)
     form.refresh()
+    assert form.minimumSizeHint().width() <= 279  # fits the panel at its default width
     store.close()
 
 

@@ -34,6 +34,12 @@ def type_text(row: ParameterRow, text: str) -> None:
     QTest.keyClick(row.field.line, Qt.Key.Key_Return)
 
 
+def test_settings_fit_the_default_width(qtbot: QtBot, window: MainWindow, project: Project) -> None:
+    inspector = window.project_views[project].inspector
+    qtbot.waitUntil(inspector.isVisible)
+    assert inspector.form.minimumSizeHint().width() <= inspector.viewport().width() <= 308
+
+
 def test_every_setting_has_a_field(window: MainWindow, project: Project) -> None:
     project.store.select([])
     form = window.project_views[project].inspector.form

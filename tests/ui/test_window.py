@@ -9,7 +9,7 @@ import pytest
 from PySide6.QtCore import QByteArray, QMimeData, QPoint, QPointF, Qt, QUrl
 from PySide6.QtGui import QDragEnterEvent, QDropEvent
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QApplication, QMenu
+from PySide6.QtWidgets import QApplication, QMenu, QPushButton
 from pytestqt.qtbot import QtBot
 
 from studio.document import edits, project_files
@@ -73,6 +73,28 @@ def test_one_click_trains_the_first_network(qtbot: QtBot, window: MainWindow) ->
     qtbot.waitUntil(lambda: bool(runner.runs) and runner.runs[0].curve("loss", "train") is not None)
     window.commands.run("run.stop")
     qtbot.waitUntil(lambda: not runner.is_active)
+
+
+def test_escape_and_a_link_return_from_the_welcome_page_to_the_project(window: MainWindow, project: Project) -> None:
+    back = next(button for button in window.welcome.findChildren(QPushButton) if button.text() == "Back to project")
+    window.commands.run("file.welcome")
+    assert window.project is None
+    QTest.keyClick(window.focusWidget(), Qt.Key.Key_Escape)
+    assert window.project is project
+    window.commands.run("file.welcome")
+    QTest.mouseClick(back, Qt.MouseButton.LeftButton)
+    assert window.project is project
+    window.commands.run("file.close")
+    assert window.welcome.isVisible()
+    assert not back.isVisible()
+
+
+def test_columns_of_templates_are_aligned(window: MainWindow) -> None:
+    window.resize(1440, 900)
+    QTest.qWait(0)
+    lefts = {card.mapTo(window, card.rect().topLeft()).x() for card in window.welcome.cards}
+    assert len(lefts) == 3
+    assert len({card.width() for card in window.welcome.cards}) <= 2  # by rounding
 
 
 # -- files

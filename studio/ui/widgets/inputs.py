@@ -10,10 +10,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, TypeGuard
 
-from PySide6.QtCore import QEvent, QObject, Qt, Signal
+from PySide6.QtCore import QEvent, QObject, QSize, Qt, Signal
 from PySide6.QtGui import QFocusEvent, QKeyEvent, QKeySequence, QValidator, QWheelEvent
 from PySide6.QtWidgets import QAbstractSpinBox, QComboBox, QLineEdit, QPlainTextEdit, QSlider, QSpinBox, QWidget
 
+_NARROWEST = 80
+"""Width of a drop-down list below which layouts do not squeeze it, in pixels."""
 _Widget = QWidget if TYPE_CHECKING else object
 
 
@@ -175,11 +177,14 @@ class SpinBox(_IgnoresWheel, _DraftMixin, QSpinBox):
 
 
 class ComboBox(_IgnoresWheel, QComboBox):
-    """A drop-down list."""
+    """A drop-down list. It elides long choices where there is little room."""
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
+
+    def minimumSizeHint(self) -> QSize:
+        return QSize(min(super().minimumSizeHint().width(), _NARROWEST), super().minimumSizeHint().height())
 
 
 class Slider(_IgnoresWheel, QSlider):

@@ -13,7 +13,7 @@ from studio.ui.window.dock import Dock
 
 _SIDES = {
     "palette": ("Palette", QSize(216, 600), Qt.DockWidgetArea.LeftDockWidgetArea),
-    "inspector": ("Inspector", QSize(300, 600), Qt.DockWidgetArea.RightDockWidgetArea),
+    "inspector": ("Inspector", QSize(308, 600), Qt.DockWidgetArea.RightDockWidgetArea),
 }
 _BOTTOM = {
     "runs": "Runs",

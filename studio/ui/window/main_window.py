@@ -90,6 +90,12 @@ class MainWindow(CommandWindow):
         return self.open_projects.current
 
     @property
+    def _covered_project(self) -> Project | None:
+        """The open project of the current tab, also while the welcome page is shown."""
+        shown = self.tabs.currentWidget()
+        return next((found for found in self.open_projects.projects if self.project_views[found].canvas is shown), None)
+
+    @property
     def canvas(self) -> CanvasView | None:
         return self.project_views[self.project].canvas if self.project else None
 
@@ -295,6 +301,7 @@ class MainWindow(CommandWindow):
         self.welcome.open_dialog_requested.connect(self.files.ask_and_open)
         self.welcome.file_requested.connect(self.files.open)
         self.welcome.template_requested.connect(self._open_template)
+        self.welcome.left.connect(lambda: self.open_projects.make_current(self._covered_project))
         self._show_recent()
 
     def _restore(self) -> None:
@@ -355,7 +362,10 @@ class MainWindow(CommandWindow):
     def _show(self, project: Project | None) -> None:
         """Show a project, or the welcome page for None."""
         if project is None:
+            covered = self._covered_project
+            self.welcome.offer_return(covered.store.name if covered else "")
             self._central.setCurrentWidget(self.welcome)
+            self.welcome.setFocus()
             self.setWindowTitle("Gradwire")
         else:
             project_view = self.project_views[project]

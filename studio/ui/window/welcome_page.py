@@ -31,6 +31,8 @@ class WelcomePage(QScrollArea):
     """A Path."""
     template_requested = Signal(object, bool)
     """A Template, and whether to train it at once."""
+    left = Signal()
+    """The user returns to the project that the page covers."""
 
     def __init__(self, templates: Iterable[Template], catalogue: Catalogue, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -69,6 +71,18 @@ class WelcomePage(QScrollArea):
         if not found:
             self._recent.addWidget(label("Files that you open appear here.", "dim", wrap=True))
 
+    def offer_return(self, project_name: str) -> None:
+        """Show the top of the page, with a link to the project that it covers. Empty if there is none."""
+        self.verticalScrollBar().setValue(0)
+        self._back.setVisible(bool(project_name))
+        self._back.setToolTip(tip(f"Return to {project_name} (Escape)"))
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        if event.key() == Qt.Key.Key_Escape and self._back.isVisible():
+            self.left.emit()
+        else:
+            super().keyPressEvent(event)
+
     # -- widgets
 
     def _head(self) -> QHBoxLayout:
@@ -97,6 +111,9 @@ class WelcomePage(QScrollArea):
         column.setSpacing(2)
         column.addWidget(label("Start", "section"))
         column.addSpacing(6)
+        self._back = buttons.text_button("Back to project", self.left.emit, icon="undo", kind="link")
+        self._back.hide()
+        column.addWidget(self._back)
         for title, icon, run in (
             ("New project", "new", self.new_project_requested.emit),
             ("Open project…", "open", self.open_dialog_requested.emit),
@@ -205,6 +222,8 @@ def _grid(cards: Iterable[TemplateCard]) -> QGridLayout:
     for index in range(_COLUMNS):
         grid.setColumnStretch(index, 1)
         grid.setColumnMinimumWidth(index, _CARD_WIDTH)
+        if index >= grid.count():
+            grid.addWidget(QWidget(), 0, index)  # spacing counts only beside a widget: keep the columns of other rows
     return grid
 
 
