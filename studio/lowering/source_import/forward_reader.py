@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import copy
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -127,8 +128,9 @@ class _Reader:
         match statement:
             case ast.Assign(targets=[target], value=value):
                 self._assign(target, value)
-            case ast.AugAssign(target=ast.Name(id=name) as target, op=op, value=value):
-                left = ast.copy_location(ast.Name(name, ast.Load()), target)
+            case ast.AugAssign(target=ast.Name() as target, op=op, value=value):
+                left = copy.copy(target)
+                left.ctx = ast.Load()
                 self._assign(target, ast.copy_location(ast.BinOp(left, op, value), statement))
             case ast.For(body=[ast.Assign(targets=[target], value=value)], orelse=[]):
                 self._loop(statement, target, value)
@@ -161,7 +163,7 @@ class _Reader:
         """The node of a statement of the generated code."""
         ports = self._statements[statement.target]
         name = self._free_name(_name_of(wanted, ports), statement.target)
-        tensors = [self.tensor(ast.copy_location(ast.Name(each, ast.Load()), value)) for each in statement.variables]
+        tensors = [self._tensor_in(value, self._variable(value, each)) for each in statement.variables]
         self.nodes[name] = NodeSource(
             name,
             statement.target,
@@ -180,10 +182,10 @@ class _Reader:
         """`for layer in self.encoder: x = layer(x)`."""
         match statement.target, statement.iter, value:
             case (
-                ast.Name(id=copy),
+                ast.Name(id=variable),
                 ast.Attribute(value=ast.Name(id="self"), attr=name),
                 ast.Call(func=ast.Name(id=called), args=positional, keywords=[]),
-            ) if called == copy and name in self._made.layers and self._made.layers[name].copies is not None:
+            ) if called == variable and name in self._made.layers and self._made.layers[name].copies is not None:
                 pass
             case _:
                 refuse(statement, "A loop calls the copies of one block: for layer in self.blocks: x = layer(x).")
@@ -217,9 +219,7 @@ class _Reader:
         """The tensors of an expression. `wanted`: the variables that it is assigned to, if that happens once."""
         match node:
             case ast.Name(id=name):
-                if name not in self.scope:
-                    refuse(node, f"{name} is not defined before this line.")
-                return self.scope[name]
+                return self._variable(node, name)
             case ast.Constant(value=None):
                 return None
             case ast.Call():
@@ -238,6 +238,12 @@ class _Reader:
                 return tuple(self.tensor(part) for part in parts)
             case _:
                 return refuse(node, f"{shown(node)} has no node. Use a layer or a function of the engine.")
+
+    def _variable(self, node: ast.expr, name: str) -> Result:
+        """The tensors that a variable has at an expression."""
+        if name not in self.scope:
+            refuse(node, f"{name} is not defined before this line.")
+        return self.scope[name]
 
     def _operator(self, op: ast.AST) -> FunctionTarget:
         return FunctionTarget(self._catalogue[OPERATORS[type(op)]])
@@ -271,7 +277,10 @@ class _Reader:
         """The one tensor of an expression."""
         if isinstance(node, ast.Constant) and node.value is not None:
             refuse(node, f"{shown(node)} is not a tensor. An operation of a graph takes tensors.")
-        result = self.result(node, wanted)
+        return self._tensor_in(node, self.result(node, wanted))
+
+    def _tensor_in(self, node: ast.expr, result: Result) -> Tensor:
+        """The tensor of the result of an expression, if there is one."""
         if isinstance(result, tuple):
             if len(result) != 1:
                 refuse(node, f"{shown(node)} gives {len(result)} tensors. Select one: {shown(node)}[0].")

@@ -45,7 +45,7 @@ def read_statement(value: ast.expr, variables: Collection[str]) -> Statement:
         def visit_Name(self, node: ast.Name) -> ast.expr:
             if node.id not in variables:
                 return node
-            return ast.Name(f"${numbers.setdefault(node.id, len(numbers))}", ast.Load())
+            return ast.Constant(f"\0{numbers.setdefault(node.id, len(numbers))}")
 
     text = ast.dump(Numbered().visit(copy.deepcopy(value)))
     return Statement(text, tuple(numbers))

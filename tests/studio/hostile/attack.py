@@ -18,11 +18,12 @@ import tempfile
 import time
 import traceback
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 
 from engine.compiler.kernels import compile_process
 from engine.compiler.kernels.kernel_cache import FOLDER_VARIABLE
@@ -90,6 +91,7 @@ class Attack:
 
     def _learn(self) -> None:
         """Most commands once with a file that is sound, so that what is imported late is there."""
+        pa.array([1.5]).to_numpy()  # pyarrow tries to import cloudpickle and pandas, which are not installed
         for command in (*COMMANDS, Attack.explain, Attack.resume):
             self._command(command(self))
         run = self.folder / "digits.runs" / "hostile"
@@ -259,10 +261,18 @@ RARE = (Attack.explain, Attack.resume, Attack.sweep, Attack.nodes, Attack.schema
 
 
 def words(text: str) -> Iterator[str]:
-    """The names of a file's nodes, and what generated code makes of them."""
+    """The names of a file's nodes, blocks and their parameters, and what generated code makes of them."""
     with contextlib.suppress(ValueError, LookupError, TypeError, AttributeError):
-        for name in json.loads(text)["nodes"]:
-            yield from (name, f"{name}_", f"{name}_block", f"{name}_block_")
+        content = json.loads(text)
+        yield from _variants(content["nodes"])
+        for name, block in content["blocks"].items():
+            yield class_name(name)
+            yield from _variants([*block["nodes"], *block.get("params", ())])
+
+
+def _variants(names: Iterable[str]) -> Iterator[str]:
+    for name in names:
+        yield from (name, f"{name}_", f"{name}_block", f"{name}_block_")
 
 
 def classes(stem: str) -> set[str]:
