@@ -244,6 +244,8 @@ REFUSED: dict[str, tuple[Call, str]] = {
     "data of a number": (lambda m: setattr(m.ones(2), "data", 5), "data must be a tensor, not int"),
     "shift of floats": (lambda m: m.tensor([2.0]) << 1, "bitwise ops need integers"),
     "shift by a float": (lambda m: m.tensor([2]) >> 1.5, "bitwise ops need integers"),
+    "and of floats": (lambda m: m.tensor([2.0]) & 1, "bitwise ops need integers"),
+    "not of floats": (lambda m: ~m.tensor([2.0]), "bitwise ops need integers"),
     "cat without a list": (lambda m: m.cat(m.ones(2), m.ones(2)), "in a list or a tuple"),
     "cat of a tensor": (lambda m: m.cat(m.ones(2, 2)), "in a list or a tuple"),
     "stack without a list": (lambda m: m.stack(m.ones(2), m.ones(2)), "in a list or a tuple"),

@@ -75,7 +75,11 @@ class NodeGraph:
     def source(self, name: str, port: str) -> Endpoint | None:
         """The output whose value reaches an input, through muted nodes; None if there is none."""
         end = self.input_sources[name].get(port)
-        if end is None or end.node not in self.muted:
+        return None if end is None else self.unmuted(end)
+
+    def unmuted(self, end: Endpoint) -> Endpoint | None:
+        """The output whose value an output has: itself unless its node is muted; None if there is none."""
+        if end.node not in self.muted:
             return end
         if end not in self._unmuted:
             path = list(walk([end], self._bypass_source))

@@ -50,6 +50,8 @@ def shape_problems(flow: Dataflow) -> Iterator[Problem]:
             problem = batch_flattened(flow, name, facts) or _missing_dimension(flow, name, facts)
         else:
             continue
+        if problem is None:
+            continue
         yield problem if problem.node == name else replace(problem, affected=name)
 
 
@@ -292,11 +294,18 @@ EXPLAINERS: tuple[Callable[[Dataflow, str, NodeFacts], Problem | None], ...] = (
 """Tried in order; the last one always returns a problem."""
 
 
-def _missing_dimension(flow: Dataflow, name: str, facts: NodeFacts) -> Problem:
-    """An argument cannot be inferred, because the input lacks the dimension or its size is not fixed."""
+def _missing_dimension(flow: Dataflow, name: str, facts: NodeFacts) -> Problem | None:
+    """An argument cannot be inferred, because the input lacks the dimension or its size is not fixed.
+
+    None if the arguments are those of another node of the same layer, whose own problem says what is wrong.
+    """
     port = facts.type.inputs[0].name
-    parameter = next(p for p in facts.type.params if p.from_input is not None and p.name not in facts.arguments.values)
-    axis = 0 if parameter.from_input is None else parameter.from_input.axis
+    missing = [parameter for parameter in facts.type.params if parameter.name not in facts.arguments.values]
+    sizes = ((parameter, parameter.from_input or parameter.relative_to) for parameter in missing)
+    parameter, rule = next(((parameter, rule) for parameter, rule in sizes if rule is not None), (None, None))
+    if parameter is None or rule is None:
+        return None
+    axis = rule.axis
     value = facts.inputs[port]
     spec = value.input if isinstance(value, SampleSpec) else value
     assert isinstance(spec, Spec)

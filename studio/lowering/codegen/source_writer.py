@@ -71,7 +71,7 @@ class SourceWriter:
         self.paths = {path for name in flow.graph.needed for path in blocks.path_and_outer(name)}
         """Paths of the nodes of the run and of the instances that they are in."""
         used = [scope for scope in scopes.scopes if scope.parent is None or scope.prefix.rstrip(".") in self.paths]
-        self.scopes = used or scopes.scopes[:1]
+        self.scopes = used or scopes.scopes
         self.block = scopes.block
         self.base = flow.base
         self.modules: set[str] = set() if outer is None else outer.modules
@@ -92,6 +92,9 @@ class SourceWriter:
         """The nodes of the run, in the order of computation."""
         graph = self.graph
         used = {name for name in graph.order if any(scope.prefix + name in self.paths for scope in self.scopes)}
+        ports = blocks.output_ports(graph.document.nodes) if self.block else ()
+        shown = [end for port in ports if (end := graph.source(port, blocks.TAKEN)) is not None]
+        used |= {end.node for end in shown if self._is_passed_on(end)}
         for name in reversed(graph.order):  # instances without nodes, which pass their inputs on
             sources = graph.sources(name).values() if name in used else ()
             used |= {end.node for end in sources if graph.types[end.node].role is Role.BLOCK}
@@ -100,6 +103,16 @@ class SourceWriter:
             if graph.types[name].role not in (Role.BLOCK, Role.PORT):
                 self.facts(name)  # raises if its type is not in the catalogue
         return order
+
+    def _is_passed_on(self, end: Endpoint) -> bool:
+        """Whether an output of an instance has the value of one of its inputs."""
+        if self.graph.types[end.node].role is not Role.BLOCK:
+            return False
+        found = [(scope, self.flow.expansion.source(scope, end)) for scope in self.scopes]
+        origins = [(scope, self.flow.graph.unmuted(origin)) for scope, origin in found if origin is not None]
+        return any(
+            origin is not None and not origin.node.startswith(f"{scope.prefix}{end.node}.") for scope, origin in origins
+        )
 
     def with_role(self, *roles: Role) -> list[str]:
         """The nodes of the run that have one of these roles, in the order of computation."""

@@ -383,3 +383,37 @@ def test_an_optional_input_is_connected_in_all_instances_or_in_none() -> None:
     document = edits.connect(document, wire(f"tanh.output -> again.{ports[2]}"))
     assert not checked(document).errors
     assert len(losses(document, 1)) == 1
+
+
+def passed_on(nodes: dict[str, Node], wires: list[str]) -> Document:
+    """Images that reach the scores through instances of blocks that only pass their input on."""
+    document = edits.disconnect(
+        digits({"flatten": "nn.Flatten", "logits": Node("nn.Linear", {"out_features": 10})}),
+        [wire("flatten.output -> logits.input")],
+    )
+    for name, node in nodes.items():
+        document = edits.add(document, name, node)
+    through = ("input.output -> inner.input", "inner.output -> output.input")
+    ports = {"input": Node(blocks.INPUT), "output": Node(blocks.OUTPUT)}
+    kinds = {"muted": Node("nn.GELU", muted=True), "nested": Node("block.muted")}
+    made = {key: Block({**ports, "inner": node}, tuple(sorted(map(wire, through)))) for key, node in kinds.items()}
+    document = replace(document, blocks=made)
+    for each in wires:
+        document = edits.connect(document, wire(each))
+    return document
+
+
+@pytest.mark.parametrize(
+    "nodes",
+    [
+        {"a": Node("block.nested")},
+        {"a": Node("block.nested", {blocks.REPEAT: 2})},
+        {"unused": Node("block.muted"), "a": Node("block.muted")},
+        {"unused": Node("block.nested"), "a": Node("block.nested")},
+    ],
+    ids=["nested", "repeated", "beside an unconnected one", "nested beside an unconnected one"],
+)
+def test_instances_without_layers_pass_their_input_on(nodes: dict[str, Node]) -> None:
+    document = passed_on(nodes, ["flatten.output -> a.input", "a.output -> logits.input"])
+    plain = digits({"flatten": "nn.Flatten", "logits": Node("nn.Linear", {"out_features": 10})})
+    assert losses(document) == losses(plain)

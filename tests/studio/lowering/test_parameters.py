@@ -116,6 +116,20 @@ def test_a_relative_size_of_an_unknown_input_is_unknown() -> None:
     assert [problem.code for problem in report(relative).errors] == ["missing-wire"]
 
 
+def test_a_relative_size_of_an_input_without_the_dimension_is_reported() -> None:
+    hidden = Node("nn.Linear", {"in_features": 64, "out_features": "2 * input"})
+    document = digits({"total": Node("studio.Formula", {"expression": "sum(input)"}), "hidden": hidden})
+    [problem] = [problem for problem in report(document).errors if problem.node == "hidden"]
+    assert problem.message.startswith("hidden infers out_features from dimension -1 of its input but gets scalar")
+
+
+@pytest.mark.parametrize("expression", ["input & 1", "~input", "1 ^ input"])
+def test_bits_of_floats_are_refused_before_a_run(expression: str) -> None:
+    bits = digits({"bits": Node("studio.Formula", {"expression": expression})})
+    [problem] = [problem for problem in report(bits).errors if problem.node == "bits"]
+    assert "bitwise ops need integers or booleans, not float32" in problem.message
+
+
 def test_a_wrong_relative_size_is_named() -> None:
     wrong = only(changed(mlp(), "hidden", params={"out_features": "4 * outputs"}))
     assert "out_features must be a whole number or a size such as '4 * input', not '4 * outputs'" in wrong.message

@@ -305,6 +305,10 @@ def test_an_owner_that_cannot_be_one_is_reported(second: Node, words: str) -> No
     assert fixed(base, problem).nodes["b"].shares == ""
 
 
+def test_a_wrong_parameter_of_the_owner_is_reported_once() -> None:
+    assert codes(siamese(Node("nn.Linear", {"out_features": 16, "bogus": 1}))) == ["unknown-parameter"]
+
+
 def test_a_muted_owner_is_reported() -> None:
     base = edits.set_flag(siamese(Node("nn.Linear", {"out_features": 64})), ["a"], muted=True)
     assert "a is muted" in coded(base, "shared-weights").message
