@@ -92,7 +92,7 @@ class _ModuleSource:
         nodes = writer.graph.document.nodes
         names = writer.with_role(Role.LAYER, Role.BLOCK)
         for name in names:
-            if layer_of(nodes, name) != name:
+            if self._layer(name) != name:
                 continue
             is_block = writer.graph.types[name].role is Role.BLOCK
             made = self._instance(name) if is_block else writer.construct(name)
@@ -103,7 +103,12 @@ class _ModuleSource:
 
     def _attribute(self, name: str) -> ast.expr:
         """The attribute with the layer that a node calls, which may be that of another node."""
-        return syntax_trees.attribute("self", layer_of(self._writer.graph.document.nodes, name))
+        return syntax_trees.attribute("self", self._layer(name))
+
+    def _layer(self, name: str) -> str:
+        """The node whose attribute a node calls: itself if its owner is not in the run, as both have no weights."""
+        layer = layer_of(self._writer.graph.document.nodes, name)
+        return layer if layer in self._nodes else name
 
     def _instance(self, name: str) -> ast.expr:
         """`Residual(width=64)`, or a list of copies: `nn.ModuleList([Residual(width=64) for _ in range(3)])`."""

@@ -410,8 +410,9 @@ def passed_on(nodes: dict[str, Node], wires: list[str]) -> Document:
         {"a": Node("block.nested", {blocks.REPEAT: 2})},
         {"unused": Node("block.muted"), "a": Node("block.muted")},
         {"unused": Node("block.nested"), "a": Node("block.nested")},
+        {"unused": Node("block.muted"), "a": Node("block.muted", shares="unused")},
     ],
-    ids=["nested", "repeated", "beside an unconnected one", "nested beside an unconnected one"],
+    ids=["nested", "repeated", "beside an unconnected one", "nested beside an unconnected one", "shared"],
 )
 def test_instances_without_layers_pass_their_input_on(nodes: dict[str, Node]) -> None:
     document = passed_on(nodes, ["flatten.output -> a.input", "a.output -> logits.input"])
