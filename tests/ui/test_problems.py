@@ -115,3 +115,23 @@ def test_focus_moves_to_the_next_problem_after_a_fix(qtbot: QtBot) -> None:
         qtbot.waitUntil(lambda problems=remaining: len(panel.rows) == len(problems))
     assert panel.rows[0].hasFocus()
     delete_store(store)
+
+
+def test_rows_of_long_names_fit_the_panel(qtbot: QtBot) -> None:
+    name = "feature_extractor_" * 6
+    fix = Fix("Set p to 0.5", lambda document: edits.set_param(document, name, "p", 0.5))
+    checker = FakeChecker()
+    checker.report = Report((Problem("error", "bad", f"The wire {name}.output is not valid.", node=name, fix=fix),))
+    store = ProjectStore(Document({name: Node("nn.Dropout")}), catalogue(), checker)
+    panel = ProblemsPanel(store)
+    qtbot.addWidget(panel)
+    panel.resize(720, 300)
+    panel.show()
+    qtbot.waitUntil(lambda: store.is_checked and len(panel.rows) == 1 and panel.rows[0].button.isVisible())
+    [row] = panel.rows
+    assert not row.button.visibleRegion().isEmpty()
+    assert row.button.visibleRegion().boundingRect() == row.button.rect()
+    shown, message = (each for each in row.findChildren(QLabel) if each.text())
+    assert "…" in shown.text() and shown.toolTip() == name
+    assert message.height() >= 2 * message.fontMetrics().height()  # the name is broken between lines
+    delete_store(store)

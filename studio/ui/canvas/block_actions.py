@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from functools import partial
 from itertools import takewhile
 
@@ -18,8 +18,9 @@ from studio.document.block_edits import (
     view,
 )
 from studio.document.block_grouping import group, unpack
+from studio.document.document_errors import EditError
 from studio.document.model import Document
-from studio.lowering.analysis.block_types import known_type
+from studio.lowering.analysis.block_types import INSIDE, known_type
 from studio.ui.canvas import composite_edits
 from studio.ui.canvas.canvas_context import CanvasContext
 from studio.ui.canvas.geometry import GRID, Box, bounds, snap
@@ -54,6 +55,7 @@ class BlockActions:
 
         def change(document: Document) -> Document:
             document, instance = group(document, names, block, inside=inside or None)
+            self._check_types(names)
             made.append(instance)
             graph = view(document, inside) if inside else document
             others = [box for name, box in boxes.items() if name not in names]
@@ -66,6 +68,21 @@ class BlockActions:
         self._scene.select_wires(())
         store.select(made)
         return made[0]
+
+    def _check_types(self, names: Collection[str]) -> None:
+        """Raise EditError if a node cannot be inside a block, such as a loader or a loss."""
+        document, catalogue = self._store.document, self._store.catalogue
+        outside = [
+            name
+            for name in document.nodes
+            if name in names and (kind := known_type(document, catalogue, name)) and kind.role not in INSIDE
+        ]
+        if outside:
+            more = f" (and {len(outside) - 1} more)" if len(outside) > 1 else ""
+            raise EditError(
+                f"{outside[0]}{more} cannot be inside a block, which holds layers, operations and other blocks. "
+                "Select only these."
+            )
 
     def name_block(self, instance: str, name: str) -> None:
         """Name a new instance and its block."""

@@ -23,6 +23,8 @@ from studio.ui.widgets.labels import label
 Part: TypeAlias = Literal["row", "button"]
 _SHOWN = 200
 """Maximum number of rows; a damaged file may have thousands of problems."""
+_NAME_LENGTH = 36
+"""Maximum number of characters of a node's path in a row."""
 
 
 class ProblemsPanel(QWidget):
@@ -105,7 +107,9 @@ class ProblemRow(QFrame):
         row.setSpacing(8)
         row.addWidget(IconWidget(problem.severity, problem.severity))
         if problem.node:
-            row.addWidget(label(problem.node, "mono"))
+            name = label(_shortened(problem.node), "mono")
+            name.setToolTip(problem.node)
+            row.addWidget(name)
         row.addWidget(label(_without_name(problem), wrap=True), 1)
         if problem.fix is not None:
             self.button = buttons.text_button(problem.fix.title, partial(fix, problem))
@@ -130,6 +134,12 @@ class ProblemRow(QFrame):
             self._go()
         else:
             super().keyPressEvent(event)
+
+
+def _shortened(path: str) -> str:
+    """The path with "…" in the middle if it would leave no room for the message."""
+    half = _NAME_LENGTH // 2
+    return path if len(path) <= _NAME_LENGTH else f"{path[:half]}…{path[-half:]}"
 
 
 def _without_name(problem: Problem) -> str:

@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 import html
+from math import ceil
 from typing import Literal
 
-from PySide6.QtCore import QSize, Qt
-from PySide6.QtGui import QPainter, QPaintEvent, QPalette
+from PySide6.QtCore import QPointF, QSize, Qt
+from PySide6.QtGui import QPainter, QPaintEvent, QPalette, QTextLayout, QTextOption
 from PySide6.QtWidgets import QFrame, QLabel, QSizePolicy, QWidget
 
 Role = Literal[
     "title", "heading", "section", "dim", "small", "error", "warning", "mono", "mono-dim", "mono-warning", ""
 ]
 
+_LONGEST_WORD = 120
+"""Width in pixels beyond which a word of a wrapping label is broken if there is no room."""
+
 
 def label(text: str, role: Role = "", *, wrap: bool = False, selectable: bool = False) -> QLabel:
     """A plain-text label."""
-    widget = QLabel(text)
+    widget = _WrappingLabel(text) if wrap and not selectable else QLabel(text)
     widget.setTextFormat(Qt.TextFormat.PlainText)
     widget.setProperty("role", role)
     widget.setWordWrap(wrap)
@@ -35,6 +39,44 @@ def line() -> QFrame:
     widget = QFrame()
     widget.setProperty("role", "line")
     return widget
+
+
+class _WrappingLabel(QLabel):
+    """Wraps plain text, also inside a word that is longer than a line, such as the name of a node.
+
+    QLabel would widen its container by such a word.
+    """
+
+    def minimumSizeHint(self) -> QSize:
+        size = super().minimumSizeHint()
+        return QSize(min(size.width(), _LONGEST_WORD), size.height())
+
+    def heightForWidth(self, width: int) -> int:
+        margins = self.contentsMargins()
+        around = margins.left() + margins.right()
+        return ceil(self._lines(width - around).boundingRect().height()) + margins.top() + margins.bottom()
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        painter, room = QPainter(self), self.contentsRect()
+        painter.setPen(self.palette().color(self.foregroundRole()))
+        lines = self._lines(room.width())
+        left_over = room.height() - lines.boundingRect().height()
+        is_top = bool(self.alignment() & Qt.AlignmentFlag.AlignTop)
+        lines.draw(painter, QPointF(room.left(), room.top() + (0 if is_top else max(left_over / 2, 0))))
+
+    def _lines(self, width: int) -> QTextLayout:
+        option = QTextOption(self.alignment() & Qt.AlignmentFlag.AlignHorizontal_Mask)
+        option.setWrapMode(QTextOption.WrapMode.WrapAtWordBoundaryOrAnywhere)
+        layout = QTextLayout(self.text().replace("\n", "\u2028"), self.font())
+        layout.setTextOption(option)
+        layout.beginLayout()
+        top = 0.0
+        while (line := layout.createLine()).isValid():
+            line.setLineWidth(max(width, 1))
+            line.setPosition(QPointF(0, top))
+            top += line.height()
+        layout.endLayout()
+        return layout
 
 
 class ElidedLabel(QWidget):

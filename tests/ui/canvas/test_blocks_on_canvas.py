@@ -125,6 +125,16 @@ def test_a_refused_selection_says_why(
     assert view.overlays.editor is None
 
 
+def test_a_loader_is_refused(view: CanvasView, store: ProjectStore, user: MouseAndKeyboard, qtbot: QtBot) -> None:
+    user.click(user.node("batches"))
+    user.click(user.node("hidden"), keys=SHIFT)
+    before = store.document
+    with qtbot.waitSignal(store.refused) as refused:
+        key(view, (Key.Key_G, CTRL))
+    assert refused.args[0].startswith("batches cannot be inside a block")
+    assert store.document is before and store.selection == {"batches", "hidden"}
+
+
 def test_a_double_click_enters_and_escape_leaves(
     view: CanvasView, store: ProjectStore, user: MouseAndKeyboard, qtbot: QtBot
 ) -> None:
