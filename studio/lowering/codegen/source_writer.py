@@ -212,7 +212,10 @@ class SourceWriter:
 
     def is_made(self, end: Endpoint, inputs: Collection[str]) -> bool:
         """Whether a node of the run makes an output of the block, or one of these input ports gives it."""
-        return end.node in (inputs if self.graph.types[end.node].role is Role.PORT else self.order)
+        if self.graph.types[end.node].role is Role.PORT:
+            return end.node in inputs
+        made = self.classes.get(blocks.name_of(self.graph.document.nodes[end.node]) or "")
+        return end.node in self.order and (made is None or end.port in made.outputs)
 
     def _complete(self, name: str, key: str, values: dict[Scope, Any]) -> Mapping[Scope, Any]:
         """With the defaults of scopes that do not set the argument."""

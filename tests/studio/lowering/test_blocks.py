@@ -418,3 +418,20 @@ def test_instances_without_layers_pass_their_input_on(nodes: dict[str, Node]) ->
     document = passed_on(nodes, ["flatten.output -> a.input", "a.output -> logits.input"])
     plain = digits({"flatten": "nn.Flatten", "logits": Node("nn.Linear", {"out_features": 10})})
     assert losses(document) == losses(plain)
+
+
+def test_an_output_that_no_instance_makes_is_left_out() -> None:
+    document = passed_on({"a": Node("block.nested")}, ["flatten.output -> a.input", "a.output -> logits.input"])
+    inner, outer = document.blocks["muted"], document.blocks["nested"]
+    inner = replace(
+        inner,
+        nodes={**inner.nodes, "more": Node(blocks.OUTPUT), "fc": Node("nn.Linear", {"out_features": 8})},
+        wires=tuple(sorted((*inner.wires, wire("input.output -> fc.input"), wire("fc.output -> more.input")))),
+    )
+    outer = replace(
+        outer,
+        nodes={**outer.nodes, "more": Node(blocks.OUTPUT)},
+        wires=tuple(sorted((*outer.wires, wire("inner.more -> more.input")))),
+    )
+    document = replace(document, blocks={"muted": inner, "nested": outer})
+    assert len(losses(document, 1)) == 1
