@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping
 from typing import Literal
 
 from engine.shape import Spec
+from studio.document.blocks import INPUT, OUTPUT
 from studio.document.model import Document
 from studio.document.project_templates import templates
 from studio.nodes.types import NodeType, Role
@@ -53,6 +54,8 @@ _PREDECESSORS: Mapping[str, tuple[str, ...]] = {
     "transform": ("data.Digits", "data.ImageFolder", "data.CSV"),
 }
 _SPATIAL = {"1d": 3, "2d": 4, "3d": 5}
+_PORTS = (INPUT, OUTPUT)
+"""Ports of blocks, which follow anything."""
 
 
 class Successors:
@@ -81,7 +84,7 @@ class Successors:
     def _learned(self, kind: NodeType, side: Side) -> Iterable[tuple[Counts, float]]:
         # What follows a loader depends on the data, and templates have other data.
         if kind.role is not Role.LOADER:
-            yield _template_counts(side), 0.5
+            yield _template_shares(side), 4.0
         yield count_neighbors(self._documents, side), 1.0
 
 
@@ -97,14 +100,16 @@ def count_neighbors(documents: Iterable[Document], side: Side) -> Counts:
         for graph in (document, *document.blocks.values()):
             for wire in graph.wires:
                 end, other = (wire.source, wire.target) if side == "output" else (wire.target, wire.source)
-                if end.node in graph.nodes and other.node in graph.nodes:
+                if all(each.node in graph.nodes and graph.nodes[each.node].type not in _PORTS for each in (end, other)):
                     counts[graph.nodes[end.node].type, end.port][graph.nodes[other.node].type] += 1.0
     return counts
 
 
 @functools.cache
-def _template_counts(side: Side) -> Counts:
-    return count_neighbors((each.document for each in templates()), side)
+def _template_shares(side: Side) -> Counts:
+    """The share of each type at each port in the templates, so that their number does not outweigh the project."""
+    counts = count_neighbors((each.document for each in templates()), side)
+    return {port: {key: count / sum(types.values()) for key, count in types.items()} for port, types in counts.items()}
 
 
 def _conventional(kind: NodeType, port: str, side: Side, spec: Spec | None) -> tuple[str, ...]:

@@ -62,7 +62,7 @@ def test_check_messages_contain_no_python(document: Document) -> None:
 
 def test_next_step_depends_on_the_error_type() -> None:
     assert translate_error(DTypeError("Whole numbers.", in_code="Use x.long().")).startswith(
-        "Whole numbers. Convert the data with"
+        "Whole numbers. Convert it with Cast, or the data with"
     )
     assert translate_error(DTypeError("Whole numbers.")) == "Whole numbers."
     assert translate_error(ShapeError("Too few.", in_code="To evaluate, call eval().")) == "Too few."

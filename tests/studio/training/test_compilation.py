@@ -54,4 +54,5 @@ def test_templates_train_alike_however_their_steps_run(template: Template) -> No
     first = trained(compile=True)
     wait()
     assert trained(compile=True) == first, "kernels give other numbers than what stands in for them"
-    np.testing.assert_allclose(first[0], trained(compile=False)[0], rtol=1e-3)
+    # The first steps of Adam divide by tiny second moments, which amplifies differences of the last bit.
+    np.testing.assert_allclose(first[0], trained(compile=False)[0], rtol=1e-3, atol=3e-4)
