@@ -59,7 +59,7 @@ CASES: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
     "mean": (lambda: tensor([1]).mean(), DTYPE, r"needs floating point, not int64\. Convert with \.float\(\)"),
     "in place dtype": (lambda: tensor([1]).sqrt_(), DTYPE, r"sqrt_\(\) cannot write its float32 result into a int64"),
     "booleans": (lambda: tensor([True]) - tensor([True]), DTYPE, r"sub\(\) is not defined for booleans.*\.long\(\)"),
-    "bits": (lambda: ~z(2), DTYPE, r"bitwise_not\(2 float32\)"),
+    "bits": (lambda: ~z(2), DTYPE, "bitwise_not: bitwise ops need integers or booleans, not float32"),
     "power": (lambda: tensor([2]) ** -1, DTYPE, r"to negative integer powers\. Convert with \.float\(\)"),
     "a number too large": (lambda: tensor([1], dtype=engine.uint8) + 300, DTYPE, r"add\(1 uint8, 300\): .*out of"),
     "too large in place": (lambda: tensor([1], dtype=engine.uint8).add_(300), DTYPE, r"add\(1 uint8, 300\): .*out of"),
@@ -87,7 +87,7 @@ def test_error_messages(call: Callable[[], Any], error: type[Exception], message
         call()
 
 
-NEED_NUMBERS = ("view", "power", "bits", "a number too large", "too large in place", "unknown device")
+NEED_NUMBERS = ("view", "power", "a number too large", "too large in place", "unknown device")
 ON_META = [name for name in CASES if name not in NEED_NUMBERS]
 
 
