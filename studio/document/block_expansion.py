@@ -84,6 +84,8 @@ class Expansion:
         self._adapted: dict[str, tuple[Node, Node]] = {}
         self._earlier = {} if previous is None else previous._adapted
         self._sources: dict[str, Mapping[Endpoint, Endpoint]] = {}
+        self._passed: dict[str, set[str]] = {}
+        """By node of the flat graph: paths of the copies that its inputs pass through."""
         self.root = Scope(document.nodes, _sources(document.wires))
         self.flat = document
         """The document with a flat graph and without layout. Instances that cannot be expanded are nodes of it."""
@@ -101,16 +103,20 @@ class Expansion:
         return self.flat is self.document
 
     def same_nodes(self, paths: Collection[str]) -> set[str]:
-        """The nodes of the flat graph that these stand for in all instances that have one of these."""
+        """The nodes of the flat graph that these stand for in all instances that these are in or read through."""
         outer = {path.rpartition(".")[0] for path in paths} - {""}
+        outer |= {prefix for target, prefixes in self._passed.items() if target in paths for prefix in prefixes}
         scopes = [scope for scope in self.root.with_inner() if scope.prefix[:-1] in outer]
         names: dict[str, set[str]] = {}
         for scope in scopes:
             names.setdefault(scope.block, set()).update(name for name in scope.nodes if scope.prefix + name in paths)
         return {scope.prefix + name for scope in scopes for name in names[scope.block]}
 
-    def source(self, scope: Scope, end: Endpoint | None) -> Endpoint | None:
-        """The output in the flat graph whose value an output in a scope has; None if it has none."""
+    def source(self, scope: Scope, end: Endpoint | None, passed: set[str] | None = None) -> Endpoint | None:
+        """The output in the flat graph whose value an output in a scope has; None if it has none.
+
+        Adds the paths of the copies that the value comes out of to `passed`.
+        """
         seen: set[tuple[int, Endpoint]] = set()
         while end is not None and end.node in scope.nodes:
             if (id(scope), end) in seen:
@@ -123,6 +129,8 @@ class Expansion:
             elif end.node in scope.copies:
                 scope = scope.copies[end.node][-1]
                 end = scope.output(end.port)
+                if passed is not None:
+                    passed.add(scope.prefix[:-1])
             else:
                 return Endpoint(scope.prefix + end.node, end.port)
         return None
@@ -230,8 +238,11 @@ class Expansion:
             for target, source in scope.sources.items():
                 if target.node not in scope.nodes or target.node in scope.copies or scope.is_boundary(target.node):
                     continue
-                if (end := self.source(scope, source)) is not None:
-                    yield Wire(end, Endpoint(scope.prefix + target.node, target.port))
+                path, passed = scope.prefix + target.node, set[str]()
+                if (end := self.source(scope, source, passed)) is not None:
+                    yield Wire(end, Endpoint(path, target.port))
+                if passed:
+                    self._passed.setdefault(path, set()).update(passed)
 
 
 def flat_document(document: Document) -> Document:

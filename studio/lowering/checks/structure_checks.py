@@ -139,7 +139,8 @@ def _missing_wires(graph: NodeGraph, name: str) -> Iterator[Problem]:
         for port in node_type.inputs
         if not port.optional and port.name not in sources and params.get(port.name) is None
     ]
-    if len(missing) == len(node_type.inputs) and not _has_readers(graph, name) and not graph.input_sources[name]:
+    is_apart = len(missing) == len(node_type.inputs) and not _has_readers(graph, name)
+    if is_apart and not graph.input_sources[name] and name not in graph.needed:
         yield _unconnected_node(graph, name)
         return
     for port in missing:

@@ -435,3 +435,20 @@ def test_an_output_that_no_instance_makes_is_left_out() -> None:
     )
     document = replace(document, blocks={"muted": inner, "nested": outer})
     assert len(losses(document, 1)) == 1
+
+
+def test_what_one_instance_needs_is_needed_in_instances_that_only_pass_values_on() -> None:
+    inner = {
+        "i1": Node("port.Input"),
+        "i2": Node("port.Input"),
+        "fc": Node("nn.Linear", {"out_features": 64}),
+        "o1": Node("port.Output"),
+        "o2": Node("port.Output"),
+    }
+    wires = (wire("fc.output -> o1.input"), wire("i1.output -> fc.input"), wire("i2.output -> o2.input"))
+    document = edits.disconnect(mlp(), [wire("flatten.output -> hidden.input")])
+    document = replace(document, blocks={"x": Block(inner, wires)})
+    document = edits.add_all(document, {"a": Node("block.x"), "b": Node("block.x")})
+    for each in ("flatten.output -> a.i1", "a.o1 -> b.i2", "b.o2 -> hidden.input"):
+        document = edits.connect(document, wire(each))
+    assert [(problem.code, problem.node) for problem in checked(document).errors] == [("missing-wire", "b")]
