@@ -1,42 +1,16 @@
-"""Registries of the classes that users choose from, and the parameters declared by their signatures.
-
-A layer, loss, optimizer, transform, data set or metric is declared once, by its class:
-
-    @LAYERS.register(category="Linear")
-    class Linear(Module):
-        \"\"\"Affine map ``y = x Wᵀ + b``.
-
-        Args:
-            in_features: size of the last input dimension
-            out_features: size of the last output dimension
-            bias: add a learned offset
-        \"\"\"
-
-        def __init__(self, in_features: Annotated[Size, FromInput(-1)], out_features: Size, bias: bool = True): ...
-
-Forms, the headless catalogue, documentation and tests are derived from `parameters(Linear)`.
-"""
+"""One argument that a user sets, and the annotations that declare its bounds and its relation to the input."""
 
 from __future__ import annotations
 
-import functools
 import inspect
 import math
 import re
 import reprlib
-import types
-import typing
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from typing import Annotated, Any, Literal, TypeVar, cast
+from typing import Annotated, Any, Literal, cast
 
-from engine.errors import RegistryError
 from engine.relative_sizes import RelativeTo, parse_factor
-
-T = TypeVar("T", bound=type)
-
-
-# -- annotations ------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,9 +89,6 @@ Seed = Annotated[int, Range(ge=0, le=2**63 - 1)]
 Probability = Annotated[float, Range(ge=0, le=1)]
 Positive = Annotated[float, Range(gt=0)]
 NonNegative = Annotated[float, Range(ge=0)]
-
-Learns = Literal["", "classes", "numbers", "answers"]
-"""Targets of a loss: class indices or probabilities, numbers, or binary labels."""
 
 REQUIRED: Any = inspect.Parameter.empty
 
@@ -271,204 +242,3 @@ _NOUNS = {
     "path": "a path",
     "choice": "one of the choices",
 }
-
-
-# -- the registry -----------------------------------------------------------------------------
-
-
-@dataclass(frozen=True, slots=True)
-class RegistryEntry:
-    """One declared class. `key` is unique, such as "nn.Linear"."""
-
-    key: str
-    target: type
-    category: str
-    title: str
-    was: tuple[str, ...] = ()
-    """Former keys, which can still be read from files."""
-    outputs: tuple[str, ...] = ("output",)
-    tags: tuple[str, ...] = field(default=())
-    """Further search terms."""
-    learns: Learns = ""
-    """Kind of targets of a loss, if only one makes sense."""
-
-    @property
-    def summary(self) -> str:
-        """Return the first line of the docstring."""
-        return documentation(self.target).partition("\n")[0]
-
-    @property
-    def parameters(self) -> tuple[Parameter, ...]:
-        return parameters(self.target)
-
-
-class Registry:
-    """Declared classes by key. Refuses duplicates and keeps former keys readable."""
-
-    def __init__(self, prefix: str) -> None:
-        self.prefix = prefix
-        self._entries: dict[str, RegistryEntry] = {}
-        self._old: dict[str, str] = {}
-
-    def register(
-        self,
-        *,
-        category: str,
-        title: str | None = None,
-        was: tuple[str, ...] = (),
-        outputs: tuple[str, ...] = ("output",),
-        tags: tuple[str, ...] = (),
-        learns: Learns = "",
-    ) -> Callable[[T], T]:
-        def declare(target: T) -> T:
-            key = f"{self.prefix}.{target.__name__}"
-            for name in (key, *was):
-                if name in self._entries or name in self._old:
-                    raise RegistryError(f"{name} is declared twice. Rename one of the two classes.")
-            self._entries[key] = RegistryEntry(
-                key, target, category, title or target.__name__, was, outputs, tags, learns
-            )
-            self._old.update(dict.fromkeys(was, key))
-            return target
-
-        return declare
-
-    def __getitem__(self, key: str) -> RegistryEntry:
-        try:
-            return self._entries[self._old.get(key, key)]
-        except KeyError:
-            raise RegistryError(f"No class is registered as {key!r}. Registered: {', '.join(self._entries)}.") from None
-
-    def __contains__(self, key: object) -> bool:
-        return key in self._entries or key in self._old
-
-    def __iter__(self) -> Iterator[RegistryEntry]:
-        return iter(self._entries.values())
-
-    def __len__(self) -> int:
-        return len(self._entries)
-
-
-LAYERS = Registry("nn")
-LOSSES = Registry("nn")
-OPTIMIZERS = Registry("optim")
-SCHEDULERS = Registry("lr_scheduler")
-TRANSFORMS = Registry("transforms")
-DATASETS = Registry("data")
-METRICS = Registry("metrics")
-
-
-# -- signature → schema -----------------------------------------------------------------------
-
-
-def parameters(target: Callable[..., Any]) -> tuple[Parameter, ...]:
-    """Return the parameters of a class or function: its annotated arguments, with bounds and help.
-
-    Arguments without a type that a form can show (tensors, modules, callables) are left out.
-    """
-    function = inspect.unwrap(target.__init__ if isinstance(target, type) else target)
-    hints = typing.get_type_hints(function, include_extras=True)
-    helps = argument_help(target)
-    found = (
-        _parameter(name, hints[name], argument.default, helps.get(name, ""))
-        for name, argument in inspect.signature(function).parameters.items()
-        if name in hints and name != "self"
-    )
-    return tuple(parameter for parameter in found if parameter is not None)
-
-
-def documentation(target: Callable[..., Any]) -> str:
-    """Return a docstring without code markup."""
-    return _plain(inspect.getdoc(target) or "")
-
-
-def _plain(text: str) -> str:
-    return text.replace("`", "")
-
-
-def argument_help(target: Callable[..., Any]) -> dict[str, str]:
-    """Return the lines of the ``Args:`` sections of a function, or of a class and its bases, by argument."""
-    documented = reversed(target.__mro__) if isinstance(target, type) else (target,)
-    return {name: text for one in documented for name, text in _own_help(one.__doc__ or "")}
-
-
-@functools.cache
-def _own_help(docstring: str) -> tuple[tuple[str, str], ...]:
-    text = _plain(inspect.cleandoc(docstring))
-    section = re.search(r"^Args:\n((?:[ ]{4}.*\n?|\n)+)", text, re.MULTILINE)
-    found = re.findall(r"^ {4}(\w+): ((?:.*\n?)(?: {5,}.*\n?)*)", section[1] if section else "", re.MULTILINE)
-    return tuple((name, " ".join(help.split())) for name, help in found)
-
-
-def _parameter(name: str, hint: Any, default: Any, help: str) -> Parameter | None:
-    hint, extras = _strip(hint)
-    options = _union(hint)
-    optional = type(None) in options
-    options = [option for option in options if option is not type(None)]
-    stripped = [_strip(option) for option in options]
-    extras += [extra for _, inner in stripped for extra in inner]
-    kind, choices = _kind([bare for bare, _ in stripped])
-    path = next((extra for extra in extras if isinstance(extra, PathTo)), None)
-    if kind is None:
-        return None
-    length, single = _length([bare for bare, _ in stripped])
-    preset = next((extra for extra in extras if isinstance(extra, Preset)), None)
-    return Parameter(
-        name=name,
-        kind="path" if path else kind,
-        default=default if preset is None else preset.value,
-        is_preset=preset is not None,
-        optional=optional,
-        range=next((extra for extra in extras if isinstance(extra, Range)), None),
-        length=length,
-        single=single,
-        choices=choices,
-        from_input=next((extra for extra in extras if isinstance(extra, FromInput)), None),
-        relative_to=next((extra for extra in extras if isinstance(extra, RelativeTo)), None),
-        from_training=any(isinstance(extra, FromTraining) for extra in extras),
-        path=path,
-        help=help,
-    )
-
-
-def _strip(hint: Any) -> tuple[Any, list[Any]]:
-    """Return a type without its Annotated wrappers, and their metadata; includes element annotations of a tuple."""
-    extras: list[Any] = []
-    while typing.get_origin(hint) is Annotated:
-        hint, *more = typing.get_args(hint)
-        extras += more
-    if typing.get_origin(hint) is tuple:
-        extras += [extra for item in typing.get_args(hint) for extra in _strip(item)[1]]
-    return hint, extras
-
-
-def _union(hint: Any) -> list[Any]:
-    is_union = typing.get_origin(hint) in (typing.Union, types.UnionType)
-    return list(typing.get_args(hint)) if is_union else [hint]
-
-
-def _length(options: list[Any]) -> tuple[int | None, bool]:
-    """Return the fixed length of a tuple among the options, and whether one number is allowed as well."""
-    found = next((option for option in options if typing.get_origin(option) in _SEQUENCES), None)
-    items = typing.get_args(found) if typing.get_origin(found) is tuple else ()
-    return None if not items or Ellipsis in items else len(items), any(option in (int, float) for option in options)
-
-
-_SEQUENCES = (tuple, Sequence)
-
-
-def _kind(options: list[Any]) -> tuple[Kind | None, tuple[Any, ...]]:
-    literals = tuple(
-        value for option in options if typing.get_origin(option) is Literal for value in typing.get_args(option)
-    )
-    tuples = [option for option in options if typing.get_origin(option) in _SEQUENCES]
-    if tuples:
-        element = _strip(typing.get_args(tuples[0])[0])[0]
-        return ("ints" if element is int else "floats" if element is float else None), literals
-    simple: dict[Any, Kind] = {bool: "bool", float: "float", int: "int", str: "str"}
-    # int | float is a float; for other unions the first type counts.
-    found: list[Kind] = [simple[option] for option in options if option in simple]
-    kinds: list[Kind] = sorted(found, key=lambda kind: kind != "float")
-    if literals:
-        kinds.append("choice")
-    return next(iter(kinds), None), literals
