@@ -19,6 +19,12 @@ class EngineError(Exception):
         self.location = location
 
 
+def locate_error(error: BaseException, location: tuple[str, int] | None) -> None:
+    """Note file and line of the call that caused an error of the engine, unless they are known."""
+    if isinstance(error, EngineError) and error.location is None:
+        error.location = location
+
+
 class ShapeError(EngineError, ValueError, RuntimeError):
     """Shapes that do not fit an op. Also a RuntimeError, as in PyTorch."""
 

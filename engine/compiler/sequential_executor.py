@@ -13,6 +13,7 @@ from engine.compiler.atomic_changes import CommitChanges, apply_changes, no_chan
 from engine.compiler.instruction import Instruction, Slot, TraceNode, fill_template, has_scalars, resolve_operand
 from engine.compiler.plan_description import PlanDescription, StepDescription
 from engine.dtypes import NATIVE_FLOATS
+from engine.errors import locate_error
 from engine.graph import SourceLocation
 from engine.ops.record import Op
 from engine.shape import format_shape
@@ -134,6 +135,7 @@ def note_origin(op: Op, where: SourceLocation) -> Iterator[None]:
     except Exception as error:
         line = "" if where is None else f", called at {where[0]}:{where[1]}"
         error.add_note(f"in {op.name}(){line}, traced by a compiled function")
+        locate_error(error, where)
         raise
 
 

@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 from heapq import heappop, heappush
 from typing import Any
 
-from engine.errors import AutogradError
+from engine.errors import AutogradError, locate_error
 from engine.graph.anomaly_report import check_finite, explain
 from engine.graph.node import Edge, Node
 from engine.graph.traversal import leading_to, leaf_edges, reachable
@@ -137,6 +137,7 @@ class _BackwardPass:
             except Exception as error:
                 if not isinstance(error, AutogradError):
                     error.add_note(f"in {explain(node)}")
+                locate_error(error, node.where)
                 raise
             if hooks is not None:
                 results = hooks.run_after(results, grads)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
-from engine.errors import DTypeError, EngineError, EngineWarning, StaleTensorError
+from engine.errors import DTypeError, EngineError, EngineWarning, LinAlgError, StaleTensorError
 
 NodeAt = Callable[[str, int], str | None]
 """(file name, line) → node of a generated program."""
@@ -16,6 +16,7 @@ _LOCATION = re.compile(r" \((<gradwire [^<>]*>):(\d+)\)")
 STEPS: tuple[tuple[type[EngineError], str], ...] = (
     (StaleTensorError, "Turn inplace off at the node that follows it."),
     (DTypeError, "Convert it with Cast, or the data with a transform before the loader, or connect another output."),
+    (LinAlgError, "Add a small multiple of the identity matrix to its input."),
 )
 """Next step on the canvas by error type, for errors whose remedy is a change of Python code."""
 

@@ -12,18 +12,19 @@ from engine.errors import DTypeError, LinAlgError, ShapeError
 from engine.shape import Dim, Spec, format_shape
 
 
-def run_lapack(name: str, reason: str, function: Callable[..., Any], *arrays: Any) -> Any:
+def run_lapack(name: str, reason: str, function: Callable[..., Any], *arrays: Any, in_code: str = "") -> Any:
     """`function(*arrays)`, computed in float32 for half precision.
 
     Raises:
-        LinAlgError: `function` failed. The message names the failing matrix of a batch, followed by `reason`.
+        LinAlgError: `function` failed. The message names the failing matrix of a batch, followed by `reason`, and by
+            `in_code`, the remedy in Python code.
     """
     dtype = arrays[0].dtype
     arrays = tuple(array.astype(np.float32) if array.dtype.itemsize < 4 else array for array in arrays)
     try:
         result = function(*arrays)
     except np.linalg.LinAlgError as error:
-        raise LinAlgError(f"{name}: {_failing_matrix(function, arrays)} {reason}") from error
+        raise LinAlgError(f"{name}: {_failing_matrix(function, arrays)} {reason}", in_code=in_code) from error
     if dtype.itemsize >= 4:
         return result
     return tuple(one.astype(dtype) for one in result) if isinstance(result, tuple) else result.astype(dtype)

@@ -17,7 +17,9 @@ from engine.ops.record import op
 from engine.ops.shape_rules import broadcast_shapes, same_dtype
 from engine.shape import Spec, format_shape
 
-_SINGULAR = "is singular. Use linalg.lstsq() or linalg.pinv()."
+_SINGULAR = "is singular."
+_PSEUDOINVERSE = "Use linalg.lstsq() or linalg.pinv()."
+_DEFINITE = "Add a small multiple of the identity matrix."
 
 
 def _systems(s: Any) -> list[Any]:
@@ -33,7 +35,7 @@ def _systems(s: Any) -> list[Any]:
 def inv(xp, A):
     """Inverse of a square matrix, or of each matrix of a batch."""
     check_square("linalg.inv", A)
-    return run_lapack("linalg.inv", _SINGULAR, xp.linalg.inv, A)
+    return run_lapack("linalg.inv", _SINGULAR, xp.linalg.inv, A, in_code=_PSEUDOINVERSE)
 
 
 @inv.shape
@@ -81,7 +83,7 @@ def _check_arrays(name: str, A: Any, B: Any) -> None:
 def linalg_solve_ex(xp, A, B):
     """X with A X = B, for matrices B."""
     _check_arrays("linalg.solve", A, B)
-    return run_lapack("linalg.solve", _SINGULAR, xp.linalg.solve, A, B)
+    return run_lapack("linalg.solve", _SINGULAR, xp.linalg.solve, A, B, in_code=_PSEUDOINVERSE)
 
 
 @linalg_solve_ex.shape
@@ -202,7 +204,7 @@ def linalg_cholesky_ex(xp, A, side: int):
     """
     check_square("linalg.cholesky", A)
     A = (A + xp.swapaxes(A, -1, -2)) / 2 if side == 0 else xp.swapaxes(A, -1, -2) if side > 0 else A
-    return run_lapack("linalg.cholesky", "is not positive definite.", xp.linalg.cholesky, A)
+    return run_lapack("linalg.cholesky", "is not positive definite.", xp.linalg.cholesky, A, in_code=_DEFINITE)
 
 
 @linalg_cholesky_ex.shape
@@ -268,15 +270,21 @@ def _(g, A):
 
 @op("other", method=False, sample=lambda s: [(x,) for x in _systems(s)])
 def cofactors(xp, A):
-    """Derivative of the determinant for each element, by singular values, so that A may be singular."""
+    """Derivative of the determinant for each element, by singular values, so that A may be singular.
+
+    It is NaN for matrices with infinite elements or NaN, which have no singular values.
+    """
     check_square("linalg.det", A)
 
     def compute(a: Any) -> Any:
+        is_finite = xp.isfinite(a).all((-2, -1), keepdims=True)
+        a = xp.where(is_finite, a, xp.zeros_like(a))
         u, s, vh = xp.linalg.svd(a, full_matrices=False)
         n = s.shape[-1]
         others = xp.where(xp.eye(n, dtype=bool), xp.ones_like(s)[..., None], s[..., None, :] + xp.zeros_like(a))
         sign = xp.linalg.det(u) * xp.linalg.det(vh)
-        return xp.matmul(u * (others.prod(axis=-1) * sign[..., None])[..., None, :], vh)
+        found = xp.matmul(u * (others.prod(axis=-1) * sign[..., None])[..., None, :], vh)
+        return xp.where(is_finite, found, xp.full_like(found, xp.nan))
 
     return run_lapack("linalg.det", "has no singular values.", compute, A)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
@@ -359,6 +360,17 @@ def test_gradient_of_distance_between_equal_points_is_zero(p: float) -> None:
 def test_singular_triangular_system_gives_infinities() -> None:
     found = linalg.solve_triangular(engine.tensor([[1.0, 2.0], [0.0, 0.0]]), engine.ones(2, 1), upper=True)
     np.testing.assert_array_equal(found.numpy(), [[-INF], [INF]])
+
+
+@pytest.mark.parametrize("value", [math.nan, math.inf])
+def test_gradient_of_the_determinant_of_nan_is_nan(value: float) -> None:
+    x = engine.eye(3).repeat(2, 1, 1)
+    x[1, 0, 0] = value
+    x.requires_grad_()
+    linalg.det(x).sum().backward()
+    assert x.grad is not None
+    assert x.grad[0].isfinite().all()
+    assert x.grad[1].isnan().all()
 
 
 def test_gradient_of_singular_determinant() -> None:

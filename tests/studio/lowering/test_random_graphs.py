@@ -21,9 +21,9 @@ from tests.studio.lowering.graphs import digits
 KEYS = [node_type.key for node_type in catalogue()]
 DEPEND_ON_VALUES = {
     *("nn.Embedding", "nn.Unflatten", "ops.gather", "ops.take_along_dim", "ops.index_select", "ops.scatter_add"),
-    *("functional.one_hot", "ops.inverse", "linalg.solve", "linalg.cholesky"),
+    *("functional.one_hot", "ops.inverse", "linalg.solve", "linalg.cholesky", "ops.logdet"),
 }
-"""Types that raise an error for some values, such as an index that is out of range."""
+"""Types that raise an error for some values, such as an index that is out of range or a singular matrix."""
 
 LAYERS = [
     each for each in catalogue() if each.role in (Role.LAYER, Role.OPERATION) and each.key not in DEPEND_ON_VALUES

@@ -48,6 +48,38 @@ def test_a_stale_tensor_is_reported_at_the_node_that_needs_it() -> None:
     assert "saved" in failed.detail, "the log keeps the engine's own text"
 
 
+def singular(operation: str, port: str) -> Document:
+    """An operation of matrices of zeros."""
+    layers: dict[str, str | Node] = {"hidden": Node("nn.Linear", {"out_features": 8})}
+    more = {
+        "zeros": "ops.sub",
+        "op": operation,
+        "flat": "nn.Flatten",
+        "logits": Node("nn.Linear", {"out_features": 10}),
+    }
+    wires = ["hidden.output -> zeros.x", "hidden.output -> zeros.y", f"zeros.output -> op.{port}"]
+    wires += ["op.output -> flat.input", "flat.output -> logits.input"]
+    return digits(layers, last="logits", **more, wires=wires)
+
+
+@pytest.mark.parametrize(
+    ("operation", "port", "problem"),
+    [
+        ("ops.inverse", "input", "linalg.inv: the matrix at batch index (0, 0) is singular."),
+        ("ops.logdet", "input", "linalg.inv: the matrix at batch index (0, 0) is singular."),
+        ("linalg.cholesky", "A", "linalg.cholesky: the matrix at batch index (0, 0) is not positive definite."),
+    ],
+)
+def test_a_singular_matrix_is_reported_at_its_node(operation: str, port: str, problem: str) -> None:
+    """Also where only the backward pass needs the inverse, as in logdet."""
+    run = TrainingSession(singular(operation, port), catalogue(), steps=1)
+    run.start()
+    assert run.join(600)
+    [failed] = [event for event in run.events() if isinstance(event, Failed)]
+    assert failed.node == "op"
+    assert failed.message.startswith(f"{problem} Add a small multiple of the identity matrix to its input.")
+
+
 @pytest.mark.parametrize(
     "document",
     [
