@@ -23,20 +23,16 @@ from studio.training.environment_record import fingerprints, machine_info, packa
 from studio.training.event_queue import EventQueue
 from studio.training.failures import failure_event
 from studio.training.prediction import all_splits
-from studio.training.run_settings import Device, RunSettings, resolve_settings, with_run_length
+from studio.training.run_settings import Device, resolve_settings, with_run_length
 from studio.training.runs import run_resuming
-from studio.training.runs.background_writer import BackgroundWriter
-from studio.training.runs.run_checkpoints import CheckpointManager
-from studio.training.runs.run_locks import RunLock
-from studio.training.runs.run_record import RunRecord, create_run_folder
+from studio.training.runs.run_record import create_run_folder
+from studio.training.runs.run_recorder import RunRecorder
 from studio.training.runs.run_resuming import ResumedRun
 from studio.training.session_events import AutogradCaptured, SessionEvent, State, StateChanged, Warned
 from studio.training.warning_capture import capture_warnings
 
 _JOIN_SECONDS = 1.0
 """Timeout for joining a thread that has finished its work."""
-_RETRY_SECONDS = 5.0
-"""How long to retry writing the final results of a run."""
 
 
 class TrainingSession:
@@ -89,7 +85,6 @@ class TrainingSession:
         self._base = base
         self._runs = runs
         self._name = name
-        self._label = label
         self._resume = resume
         self._start_from = start_from
         self._get_report = get_report
@@ -110,11 +105,7 @@ class TrainingSession:
         self._ended = threading.Event()
         self._thread: threading.Thread | None = None
         self._task: fit.Task | None = None
-        self._record: RunRecord | None = None
-        self._lock: RunLock | None = None
-        """Lock of a resumed run, until its record takes it over."""
-        self._writer = BackgroundWriter()
-        self._checkpoints: CheckpointManager | None = None
+        self._recorder = RunRecorder(document, self.settings, label)
         self.steps = 0
         """Completed training steps, including those before a resume. Thread-safe."""
         self.unwritten: tuple[str, ...] = ()
@@ -217,11 +208,12 @@ class TrainingSession:
             task = self._prepare()
             ended = "stopped" if self._train(task) else "done"
         except Exception as error:  # noqa: BLE001 - any error ends the run and is shown at its node
-            refused = self._resume is not None and self._record is None
+            refused = self._resume is not None and not self._recorder.has_begun
             failure = failure_event(error, self.program, refused=refused)
             message = failure.message
             self._events.put(failure)
-        self._finish(ended, message)
+        self.unwritten = self._recorder.finish(ended, self._weights, message)
+        self._warn("disk", self._recorder.messages())
         with self._changed:
             autograd_requested = self._autograd_requested
             self._enter(ended)
@@ -232,12 +224,12 @@ class TrainingSession:
         """Create the run folder, read the data and build the model."""
         resume = self._resume
         if resume is not None:
-            self._lock = run_resuming.lock_run(resume)
+            self._recorder.lock(resume)
         task = self._lowered().build(device=self.settings.device, seed=self.settings.seed)
         if self.folder is None and self._runs is not None:
             self.folder = create_run_folder(self._runs)
         if resume is None:
-            self._begin_record(None)
+            self._begin_record()
         batches = task.setup()
         self._task = task
         self._warn_of_data(task)
@@ -247,31 +239,12 @@ class TrainingSession:
             self._begin_record(resume.position)
         elif self._start_from is not None:
             self._warn("start-from", run_resuming.load_initial_weights(self._start_from, task))
-        if self._record is not None:
-            self._record.describe(versions=package_versions(), machine=machine_info(), data=files)
+        self._recorder.describe(versions=package_versions(), machine=machine_info(), data=files)
         return task
 
-    def _begin_record(self, position: Mapping[str, Any] | None) -> None:
-        if self.folder is None:
-            return
-        settings = {name: getattr(self.settings, name) for name in RunSettings.__slots__}
-        lock, self._lock = self._lock, None
-        self._record = RunRecord(self.folder, self.document, settings, self._writer, position, lock)
-        if not self._record.is_locked:
-            problem = "is on a file system without locks, so a second process writing this run would not be detected"
-            self._warn("no-lock", [f"{self.folder} {problem}. Train it in one process at a time."])
-        if self._label is not None:
-            self._record.describe(name=self._label)
-        training_settings = self.document.training
-        intervals = {
-            "seconds": training_settings.checkpoint_seconds,
-            "steps": training_settings.checkpoint_steps,
-            "keep": training_settings.checkpoints,
-        }
-        first_step = 0 if position is None else position.get("step", 0)
-        self._checkpoints = CheckpointManager(
-            self.folder, self._writer, **intervals, first_step=first_step, before=self._record.flush
-        )
+    def _begin_record(self, position: Mapping[str, Any] | None = None) -> None:
+        if self.folder is not None:
+            self._warn("no-lock", self._recorder.begin(self.folder, position))
 
     def _check(self, resume: ResumedRun, task: fit.Task, files: list[dict[str, Any]]) -> None:
         """Raise FileError if the run cannot be resumed."""
@@ -328,32 +301,20 @@ class TrainingSession:
         try:
             for event in training:
                 if isinstance(event, fit.Done):
-                    self._make_checkpoint(training)
+                    self._recorder.make_checkpoint(training)
                 self._emit(event)
                 self._capture_requested_autograd()
                 if isinstance(event, fit.Done):
                     break
                 if self._wait_or_stop(after=event):
                     epochs, seconds = self._reached
-                    self._make_checkpoint(training)
+                    self._recorder.make_checkpoint(training)
                     self._emit(fit.Done(epochs, self.steps, seconds, "stopped"))
                     return True
-                if self._checkpoints is not None:
-                    if self._checkpoints.should_checkpoint(training.step, after=event):
-                        self._make_checkpoint(training)
-                    else:
-                        self._checkpoints.retry()
+                self._recorder.make_due_checkpoint(training, after=event)
         finally:
             training.close()
         return False
-
-    def _make_checkpoint(self, training: fit.Training) -> None:
-        """Make a checkpoint. Training continues if that fails; the writer reports and retries it."""
-        record, checkpoints = self._record, self._checkpoints
-        if record is None or checkpoints is None:
-            return
-        record_state = {"metrics": record.position(training.step), "data": record.data, "graph": record.graph}
-        checkpoints.make(training.step, lambda: {"training": training.state_dict(), **record_state})
 
     def _emit(self, event: fit.TrainingEvent) -> None:
         epochs, seconds = self._reached
@@ -364,9 +325,8 @@ class TrainingSession:
         self._events.put(event)
         if isinstance(event, fit.Step) and (problem := self._divergence.check(event)) is not None:
             self._events.put(Warned(problem.within(self.document)))
-        if self._record is not None and not isinstance(event, fit.ValidationStep):
-            self._record.write_event(event, self._weights)
-            self._warn("disk", self._writer.messages())
+        self._recorder.write_event(event, self._weights)
+        self._warn("disk", self._recorder.messages())
 
     def _warn_of_data(self, task: fit.Task) -> None:
         for part, splits in zip(self._lowered().reading.parts, all_splits(task), strict=True):
@@ -397,14 +357,6 @@ class TrainingSession:
             if self._state != "running":
                 self._enter("running")
             return False
-
-    def _finish(self, ended: State, message: str | None) -> None:
-        if self._record is None:
-            if self._lock is not None:
-                self._lock.release()
-            return
-        self.unwritten = self._record.finish(ended, self._weights(), message, seconds=_RETRY_SECONDS)
-        self._warn("disk", self._writer.messages())
 
     def _weights(self) -> dict[str, Any]:
         return {} if self._task is None else self._task.model.state_dict()

@@ -215,7 +215,7 @@ def test_weights_that_could_not_be_written_are_no_success(
         raise OSError(errno.ENOSPC, "No space left on device")
 
     monkeypatch.setattr(run_record, "save_file", full)
-    monkeypatch.setattr("studio.training.training_session._RETRY_SECONDS", 0.0)
+    monkeypatch.setattr("studio.training.runs.run_recorder._RETRY_SECONDS", 0.0)
     result = gradwire("run", project, "--epochs", 1, "--out", project.parent / "out")
     assert result.code == 1
     assert "weights.safetensors cannot be written" in result.err

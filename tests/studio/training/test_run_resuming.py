@@ -17,9 +17,8 @@ from engine.io import atomic_file, load_file
 from studio.document.document_errors import FileError
 from studio.document.model import Document
 from studio.training import Failed, TrainingSession, Warned
-from studio.training import training_session as session_module
 from studio.training.runs import run_checkpoints as checkpoints_module
-from studio.training.runs import run_record, run_resuming
+from studio.training.runs import run_record, run_recorder, run_resuming
 from studio.training.runs.background_writer import BackgroundWriter
 from studio.training.runs.run_checkpoints import CheckpointManager, list_checkpoints, newest_checkpoint
 
@@ -86,13 +85,13 @@ def cut(session, digits, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
 
         with monkeypatch.context() as patch:
             patch.setattr(run_record.RunRecord, "write_event", dies)
-            patch.setattr(TrainingSession, "_finish", lambda *_: None)
+            patch.setattr(run_recorder.RunRecorder, "finish", lambda *_: ())
             patch.setattr("threading.excepthook", lambda *_: None)
             run = session(with_checkpoints(digits(epochs=3), 7), out=folder, seed=3)
             run.start()
             run._ended.wait(600)
             run._state = "failed"
-            run._record.release()
+            run._recorder._record.release()
         return folder
 
     return make
@@ -322,7 +321,7 @@ def test_a_full_disk_is_reported_when_its_state_changes(session, digits, whole: 
 
 
 def test_a_full_disk_before_the_first_checkpoint(session, digits, tmp_path, monkeypatch) -> None:
-    monkeypatch.setattr(session_module, "_RETRY_SECONDS", 0.0)
+    monkeypatch.setattr(run_recorder, "_RETRY_SECONDS", 0.0)
     failing(monkeypatch, "checkpoints", *[errno.ENOSPC] * 99)
     events = finished(session(with_checkpoints(digits(epochs=1), 2), out=tmp_path / "full"))
     [warning] = [event.message for event in events if isinstance(event, Warned)]
