@@ -19,7 +19,6 @@ from engine.io import atomic_file, load_file, read_metadata
 from studio.document.document_errors import FileError
 from studio.document.project_files import load
 from studio.training import Failed, TrainingSession, Warned
-from studio.training import training_session as session_module
 from studio.training.runs import jsonl_file, run_checkpoints, run_record
 from studio.training.runs.background_writer import BackgroundWriter
 from studio.training.runs.event_json import event_to_json
@@ -132,7 +131,7 @@ def test_a_disk_that_gets_full_does_not_end_the_training(session, tmp_path: Path
         return write(path, data)
 
     monkeypatch.setattr(atomic_file, "write", full)
-    monkeypatch.setattr(session_module, "_RETRY_SECONDS", 0.0)
+    monkeypatch.setattr("studio.training.runs.run_recorder._RETRY_SECONDS", 0.0)
     run = session(out=tmp_path)
     events = finished(run)
     assert set(run.unwritten) == {"best.safetensors", "weights.safetensors", "checkpoints"}
