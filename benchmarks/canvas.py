@@ -6,7 +6,8 @@
 
 Prints the median, the 95th percentile and the worst time in milliseconds; 60 frames per second are 16.7. An edit is a
 key press in the window; "blocked" is the longest time until the window handled the next event, "checked" the time until
-the new shapes are painted. With --cpu, times are CPU time of the window's thread, which other load changes less.
+the new shapes are painted. "With code" also waits for the text of the Code panel, which is open then. With --cpu, times
+are CPU time of the window's thread, which other load changes less.
 """
 
 from __future__ import annotations
@@ -58,13 +59,19 @@ class Bench:
     def key(self, key: Qt.Key, modifiers: Qt.KeyboardModifier = Qt.KeyboardModifier.NoModifier) -> None:
         QTest.keyClick(self.view, key, modifiers)
 
-    def edits(self, title: str, action: Callable[[], object], count: int = EDITS) -> None:
-        """Print the times of edits until they are painted and checked."""
+    def edits(
+        self,
+        title: str,
+        action: Callable[[], object],
+        count: int = EDITS,
+        is_shown: Callable[[], bool] = lambda: True,
+    ) -> None:
+        """Print the times of edits until they are painted and checked, and `is_shown` holds."""
         blocked: list[float] = []
         painted: list[float] = []
         checked: list[float] = []
         for _ in range(count):
-            longest, first, total = self._edit(action)
+            longest, first, total = self._edit(action, is_shown)
             blocked.append(longest)
             painted.append(first)
             checked.append(total)
@@ -72,14 +79,14 @@ class Bench:
         print_times(f"{title}: blocked", blocked)
         print_times(f"{title}: checked", checked)
 
-    def _edit(self, action: Callable[[], object]) -> tuple[float, float, float]:
+    def _edit(self, action: Callable[[], object], is_shown: Callable[[], bool]) -> tuple[float, float, float]:
         """Milliseconds that the event loop was blocked, until the first paint, and until the checked paint."""
         self.settle()
         document = self.store.document
         begin, last, start = self.clock(), self.clock(), time.perf_counter()
         action()
         longest = first = 0.0
-        while not first or self.store.document is document or not self.store.is_checked:
+        while not first or self.store.document is document or not self.store.is_checked or not is_shown():
             QApplication.processEvents()
             now = self.clock()
             longest, last = max(longest, now - last), now
@@ -218,6 +225,40 @@ def measure_edits(bench: Bench) -> None:
     bench.edits("undo it (Ctrl+Z)", lambda: bench.key(Qt.Key.Key_Z, CONTROL), 1)
 
 
+def measure_code(bench: Bench) -> None:
+    """Edit while the Code panel is open."""
+    store, code = bench.store, bench.window.project_views[bench.project].code
+    linears = [name for name, node in store.document.nodes.items() if node.type == "nn.Linear"]
+
+    def is_shown(name: str) -> bool:
+        return f"out_features={store.document.nodes[name].params['out_features']})" in source(bench, name)
+
+    bench.window.docks["code"].reveal()
+    while code.program is None:
+        QApplication.processEvents()
+    if len(linears) > 2:
+        name, widths = linears[len(linears) // 2], list(range(65, 65 + EDITS))
+        bench.view.reveal(name)
+        rest = iter(widths)
+        bench.edits(
+            "parameter in the middle, with code",
+            lambda: store.edit("Edit", lambda document: edits.set_param(document, name, "out_features", next(rest))),
+            is_shown=lambda: (
+                f"out_features={store.document.nodes[name].params['out_features']})" in source(bench, name)
+            ),
+        )
+    bench.frames("select a node, with code", FRAMES, lambda i: store.select([linears[i * 37 % len(linears)]]))
+    bench.frames("select all nodes, with code", 2, lambda i: store.select(list(store.document.nodes) if i else ()))
+    store.select(())
+
+
+def source(bench: Bench, node: str) -> str:
+    """The line of a node in the Code panel."""
+    text = bench.window.project_views[bench.project].code.editor.toPlainText()
+    begin = text.find(f"self.{node} = ")
+    return text[begin : text.find("\n", begin)]
+
+
 def measure_block_edits(bench: Bench) -> None:
     """Edit a node inside a definition."""
     name, widths = list(bench.store.document.blocks)[len(bench.store.document.blocks) // 2], iter(range(65, 999))
@@ -235,7 +276,7 @@ def main() -> None:
     parser.add_argument("--nodes", type=int, default=2000, help="number of nodes (default: 2000)")
     parser.add_argument("--blocks", type=int, default=0, help=f"number of blocks of {BLOCK_SIZE} nodes instead")
     parser.add_argument("--cpu", action="store_true", help="CPU time of the window's thread instead of elapsed time")
-    parser.add_argument("--only", choices=("frames", "drags", "edits"), help="one part of the measurements")
+    parser.add_argument("--only", choices=("frames", "drags", "edits", "code"), help="one part of the measurements")
     options = parser.parse_args()
     document = blocks_graph(options.blocks, BLOCK_SIZE) if options.blocks else residual_graph(options.nodes)
     app.make_application(sys.argv[:1])
@@ -249,7 +290,8 @@ def main() -> None:
         QApplication.processEvents()
         project_files.save(document, folder / "large.gradwire")
         bench = opened(window, folder / "large.gradwire", time.thread_time if options.cpu else time.perf_counter)
-        for part, measure in (("frames", measure_frames), ("drags", measure_drags), ("edits", measure_edits)):
+        parts = {"frames": measure_frames, "drags": measure_drags, "edits": measure_edits, "code": measure_code}
+        for part, measure in parts.items():
             if options.only in (None, part):
                 bench.settle()
                 measure(bench)

@@ -198,9 +198,11 @@ def first_path(document: Document, path: str) -> str:
 
 def first_prefix(document: Document, location: Location) -> str:
     """Beginning of the paths in the first instance of the block at a location, without indexes of copies."""
+    if not location:
+        return ""
     block = block_at(document, location)
     first = next((each for each in _in_order(document, (), set()) if block_at(document, each) == block), location)
-    return "".join(f"{step.instance}." for step in first if location)
+    return "".join(f"{step.instance}." for step in first)
 
 
 def _in_order(document: Document, location: Location, seen: set[str]) -> Iterator[Location]:

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import threading
+from collections.abc import Iterator
+from typing import Any
+
 import pytest
 from PySide6.QtCore import QPoint, Qt
 from PySide6.QtGui import QTextCursor
@@ -9,7 +13,10 @@ from PySide6.QtTest import QTest
 from pytestqt.qtbot import QtBot
 
 from studio.document import edits
+from studio.lowering.program import Program, lower
+from studio.ui.panels.code import code_panel
 from studio.ui.panels.code.code_panel import CodePanel
+from studio.ui.panels.code.text_merge import merged
 from studio.ui.project.project import Project
 from studio.ui.window.main_window import MainWindow
 
@@ -123,3 +130,82 @@ def test_tab_indents_and_backtab_unindents(panel: CodePanel) -> None:
     assert first.startswith(" " * 12)
     press(panel, Qt.Key.Key_Backtab)
     assert panel.editor.document().findBlockByNumber(7).text() == before.split("\u2029")[0]
+
+
+def test_an_edit_is_merged_unless_the_same_lines_changed() -> None:
+    base = "a\nb\nc\nd\ne"
+    assert merged(base, "a\nb2\nc\nd\ne", "a\nb\nc\nd3\nd4\ne") == "a\nb2\nc\nd3\nd4\ne"
+    assert merged(base, "a\nb\nc\nd2\ne", "z\na\nb\nc\nd\ny\ne") == "z\na\nb\nc\nd2\ny\ne"
+    assert merged(base, "a\nb\nc\nd\ne\nf", "a\nc\nd\ne") == "a\nc\nd\ne\nf"
+    assert merged(base, "a\nc\nd\ne", "a\nb\nc\nd\ne2") == "a\nc\nd\ne2"
+    assert merged(base, "a\nb\nc2\nd\ne", "a\nb\nc3\nd\ne") is None
+
+
+@pytest.fixture
+def generation(monkeypatch: pytest.MonkeyPatch) -> Iterator[threading.Event]:
+    """Code is generated after this event is set."""
+    may_generate = threading.Event()
+    may_generate.set()
+
+    def generated(*arguments: Any) -> Program:
+        assert threading.current_thread() is not threading.main_thread()
+        assert may_generate.wait(30)
+        return lower(*arguments)
+
+    monkeypatch.setattr(code_panel, "lower", generated)
+    yield may_generate
+    may_generate.set()
+
+
+def test_the_previous_code_stays_until_the_newest_is_generated(
+    qtbot: QtBot, generation: threading.Event, project: Project, panel: CodePanel
+) -> None:
+    generation.clear()
+    for width in (31, 32, 33):
+        project.store.edit("Widen", lambda shown, w=width: edits.set_param(shown, "hidden", "out_features", w))
+        qtbot.waitUntil(lambda: project.store.is_checked)
+        qtbot.wait(200)
+    project.store.edit("Rename", lambda document: edits.rename(document, "relu", "bent"))
+    qtbot.waitUntil(panel.activity.isVisible)
+    assert "out_features=256" in panel.editor.toPlainText()
+    put_cursor(panel, "self.relu = nn.ReLU()")
+    assert project.store.selection == {"bent"}
+    assert {panel.editor.toPlainText().splitlines()[line - 1].strip() for line in panel.editor.marked} == {
+        "self.relu = nn.ReLU()",
+        "relu = self.relu(hidden)",
+    }
+    generation.set()
+    qtbot.waitUntil(lambda: "out_features=33" in panel.editor.toPlainText())
+    assert "bent = self.bent(hidden)" in panel.editor.toPlainText()
+    assert "out_features=31" not in panel.editor.toPlainText()
+    assert not panel.activity.isVisible()
+    assert len(panel.editor.marked) == 2
+
+
+def test_text_that_is_typed_while_an_applied_draft_becomes_code_is_the_next_draft(
+    qtbot: QtBot, generation: threading.Event, project: Project, panel: CodePanel
+) -> None:
+    put_cursor(panel, "out_features=256")
+    press(panel, Qt.Key.Key_Backspace)
+    generation.clear()
+    press(panel, Qt.Key.Key_Return, CTRL)
+    qtbot.waitUntil(lambda: project.store.document.nodes["hidden"].params["out_features"] == 25)
+    type_text(panel, "9")
+    generation.set()
+    qtbot.waitUntil(lambda: panel.program is not None)
+    assert "out_features=259" in panel.editor.toPlainText()
+    press(panel, Qt.Key.Key_Return, CTRL)
+    qtbot.waitUntil(lambda: project.store.document.nodes["hidden"].params["out_features"] == 259)
+    assert [entry.title for entry in project.store.history.entries[-2:]] == ["Edit code", "Edit code"]
+
+
+def test_a_draft_survives_a_change_of_the_graph_that_changes_no_code(
+    qtbot: QtBot, project: Project, panel: CodePanel
+) -> None:
+    put_cursor(panel, "out_features=256")
+    type_text(panel, "0")
+    project.store.edit("Move", lambda document: edits.move(document, {"hidden": (8.0, 800.0)}))
+    qtbot.waitUntil(lambda: panel.draft.text.text() == "Edited. Apply to change the graph.")
+    press(panel, Qt.Key.Key_Return, CTRL)
+    qtbot.waitUntil(lambda: project.store.document.nodes["hidden"].params["out_features"] == 2560)
+    assert project.store.document.nodes["hidden"].at == (8.0, 800.0)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from PySide6.QtCore import QEvent, QRect, QSize, Qt, Signal
@@ -21,6 +21,7 @@ from PySide6.QtGui import (
 from PySide6.QtWidgets import QPlainTextEdit, QTextEdit, QToolTip, QWidget
 
 from studio.ui.panels.code.code_indentation import indent, new_line, unindent
+from studio.ui.panels.code.text_merge import difference
 from studio.ui.theme import fonts, theme
 
 _MARGIN = 12
@@ -78,6 +79,25 @@ class CodeEditor(QPlainTextEdit):
         self.setTextInteractionFlags(Qt.TextInteractionFlag.TextEditorInteraction)
         self.setTabChangesFocus(False)
 
+    def show_source(self, text: str) -> None:
+        """Replace the lines that differ, with nothing to undo. The cursor and the view stay at their lines."""
+        old, new = self.toPlainText().split("\n"), text.split("\n")
+        first, old_end, new_end = difference(old, new)
+        scroll, cursor = self.verticalScrollBar().value(), self.textCursor()
+        line, column = cursor.blockNumber(), cursor.positionInBlock()
+        document = self.document()
+        document.setUndoRedoEnabled(False)
+        cursor = self._cursor(first + 1)
+        cursor.setPosition(document.findBlockByNumber(old_end - 1).position(), QTextCursor.MoveMode.KeepAnchor)
+        cursor.movePosition(QTextCursor.MoveOperation.EndOfBlock, QTextCursor.MoveMode.KeepAnchor)
+        cursor.insertText("\n".join(new[first:new_end]))
+        document.setUndoRedoEnabled(True)
+        document.setModified(False)
+        block = document.findBlockByNumber(min(line + (new_end - old_end) * (line >= old_end), self.blockCount() - 1))
+        cursor.setPosition(block.position() + min(column, block.length() - 1))
+        self.setTextCursor(cursor)
+        self.verticalScrollBar().setValue(scroll)
+
     def show_error(self, error: CodeError | None, *, scroll: bool = False) -> None:
         """Underline an error, or none."""
         self._error = error
@@ -100,9 +120,10 @@ class CodeEditor(QPlainTextEdit):
 
     def _show_selections(self) -> None:
         selections: list[QTextEdit.ExtraSelection] = []
-        for number in sorted(self._marked):
+        for first, last in _ranges(self._marked):
             selection = QTextEdit.ExtraSelection()
-            selection.cursor = self._cursor(number)
+            selection.cursor = self._cursor(first)
+            selection.cursor.setPosition(self._cursor(last).position(), QTextCursor.MoveMode.KeepAnchor)
             selection.format.setBackground(theme.current().color("selection"))
             selection.format.setProperty(QTextFormat.Property.FullWidthSelection, True)
             selections.append(selection)
@@ -214,6 +235,18 @@ class CodeEditor(QPlainTextEdit):
 
 
 _UNDO, _REDO = QKeySequence.StandardKey.Undo, QKeySequence.StandardKey.Redo
+
+
+def _ranges(numbers: Iterable[int]) -> Iterator[tuple[int, int]]:
+    """First and last number of each group of consecutive numbers."""
+    first = last = None
+    for number in sorted(numbers):
+        if first is not None and last is not None and number > last + 1:
+            yield first, last
+            first = None
+        first, last = number if first is None else first, number
+    if first is not None and last is not None:
+        yield first, last
 
 
 def _is_accept(event: QKeyEvent) -> bool:

@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from PySide6.QtCore import QTimer
 from PySide6.QtGui import QShowEvent
 from PySide6.QtWidgets import QApplication, QStackedLayout, QVBoxLayout, QWidget
 
-from studio.document.block_locations import first_path
+from studio.document.block_locations import Renaming, first_path
 from studio.document.model import Document
 from studio.lowering.program import LoweringError, Program, lower
 from studio.lowering.source_import.checked_edits import apply_checked
 from studio.lowering.source_import.source_errors import SourceError
+from studio.ui.latest_task import LatestTask
+from studio.ui.panels.code.code_corner import CodeCorner
 from studio.ui.panels.code.code_editor import CodeEditor, CodeError
 from studio.ui.panels.code.draft_bar import DraftBar
-from studio.ui.panels.code.draft_checker import DraftChecker
 from studio.ui.panels.code.python_highlighter import PythonHighlighter
+from studio.ui.panels.code.text_merge import merged
 from studio.ui.project.project_store import ProjectStore
 from studio.ui.theme import theme
-from studio.ui.widgets import buttons
 from studio.ui.widgets.empty_state import EmptyState
 from studio.ui.widgets.labels import label
 
@@ -27,10 +30,10 @@ _PAUSE_MS = 400
 
 
 class CodePanel(QWidget):
-    """Generates the code only while visible, and once for several edits in quick succession.
+    """Generates the code in a thread, only while visible, and once for several edits in quick succession.
 
-    Selection is linked with the canvas in both directions. While the text is edited, it is a draft: changes of the
-    graph do not replace it, and applying it is one edit.
+    Until then, the code of the previous graph is shown. Selection is linked with the canvas in both directions. While
+    the text is edited, it is a draft: changes of the graph do not replace it, and applying it is one edit.
     """
 
     def __init__(self, store: ProjectStore, parent: QWidget | None = None) -> None:
@@ -38,7 +41,9 @@ class CodePanel(QWidget):
         self._store = store
         self._program: Program | None = None
         self._shown: Document | None = None
-        """The document of the program."""
+        """The document that the text describes, apart from its draft."""
+        self._clean = ""
+        """The text without a draft: the source of the program; until that is generated, the draft that was applied."""
         self._made: tuple[str, Document] | None = None
         """A draft without errors, and the document that it makes."""
         self._is_applying = False
@@ -47,8 +52,10 @@ class CodePanel(QWidget):
         self._timer.timeout.connect(self.refresh)
         self._pause = _single_shot(self, _PAUSE_MS)
         self._pause.timeout.connect(self._check_draft)
-        self._checker = DraftChecker(self)
-        self._checker.checked.connect(self._on_checked)
+        self._generator = LatestTask("program", self)
+        self._generator.finished.connect(self._on_generated)
+        self._checker = LatestTask("code", self)
+        self._checker.finished.connect(self._on_checked)
 
         self.editor = CodeEditor()
         self.editor.setAccessibleName("Code")
@@ -58,9 +65,9 @@ class CodePanel(QWidget):
         self._notice.setContentsMargins(12, 6, 12, 6)
         self._notice.hide()
         self.draft = DraftBar(self.apply, self.revert)
-        copy = buttons.icon_button("copy", "Copy code", self._copy)
-        copy.setProperty("kind", "chip")
-        self.editor.set_corner(copy)
+        self._corner = CodeCorner(self._copy)
+        self.activity = self._corner.activity
+        self.editor.set_corner(self._corner)
         page = QWidget()
         column = QVBoxLayout(page)
         column.setContentsMargins(0, 0, 0, 0)
@@ -91,25 +98,59 @@ class CodePanel(QWidget):
     @property
     def is_draft(self) -> bool:
         """Whether the text differs from the generated code."""
-        return self._program is not None and self.editor.toPlainText() != self._program.source
+        return self._shown is not None and self.editor.toPlainText() != self._clean
 
     def refresh(self) -> None:
-        """Show the code of the current document. Does nothing while its check is running; the report triggers this."""
-        if not self._store.is_checked or self.is_draft:
+        """Generate the code of the current document. Does nothing while its check is running; the report triggers
+        this."""
+        if not self._store.is_checked:
             return
         self._stale = False
-        try:
-            program = lower(self._store.check_report, self._store.name)
-        except LoweringError:
-            self._show_errors()
+        document, report = self._store.document, self._store.check_report
+        if report.errors:
+            self._generator.cancel()
+            self._corner.hide_activity()
+            if not self.is_draft:
+                self._show_errors(len(report.errors))
             return
+        self._corner.show_activity()
+        self._generator.request(document, partial(lower, report, self._store.name))
+
+    def _on_generated(self, document: Document, result: Program | LoweringError | Exception) -> None:
+        if document is not self._store.document:
+            return
+        self._corner.hide_activity()
+        if isinstance(result, LoweringError):
+            if not self.is_draft:
+                self._show_errors(len(result.problems))
+        elif isinstance(result, Exception):
+            raise result
+        else:
+            self._show(result, document)
+
+    def _show(self, program: Program, document: Document) -> None:
+        """Show a program. A draft that was made from other code stays, and cannot be applied."""
+        source, is_draft = program.source, self.is_draft
+        if is_draft and source != self._clean:
+            if self._shown is not document:
+                return
+            self._rebase_draft(source)
         self._notice.hide()
         self._stack.setCurrentIndex(1)
-        is_other = self._program is None or program.source != self._program.source
-        self._program, self._shown = program, self._store.document
-        if is_other:
-            self._show_source(program.source)
-        self._mark()
+        self._program, self._shown, self._clean = program, document, source
+        if is_draft:
+            self._check_draft()
+        else:
+            self._show_source(source)
+            self._mark()
+
+    def _rebase_draft(self, source: str) -> None:
+        """Make the draft one of the code that was generated for the draft that was applied before."""
+        text = merged(self._clean, self.editor.toPlainText(), source)
+        if text is not None:
+            self._clean = source
+            self.editor.show_source(text)
+            self.editor.document().setModified(True)
 
     def showEvent(self, event: QShowEvent) -> None:
         super().showEvent(event)
@@ -134,9 +175,9 @@ class CodePanel(QWidget):
 
     def revert(self) -> None:
         """Discard the draft and show the code of the graph."""
-        if self._program is None or not self.is_draft:
+        if not self.is_draft:
             return
-        self._show_source(self._program.source)
+        self._show_source(self._clean)
         self._end_draft()
         self.refresh()
         self._mark()
@@ -146,7 +187,8 @@ class CodePanel(QWidget):
         if made is self._store.document:  # only spaces or names of variables differ
             self.revert()
             return
-        self._program = None  # the text is replaced by the code of the new graph
+        # The text is replaced by the code of the new graph. A draft that is typed until then is one of that code.
+        self._program, self._shown, self._clean = None, made, self.editor.toPlainText()
         self._store.edit("Edit code", lambda _: made)
 
     def _end_draft(self) -> None:
@@ -175,14 +217,14 @@ class CodePanel(QWidget):
         self.draft.show_state("Checking…")
         catalogue, base = self._store.catalogue, self._store.base
         text = self.editor.toPlainText()
-        self._checker.request(text, lambda text: apply_checked(document, report, program, text, catalogue, base))
+        self._checker.request(text, partial(apply_checked, document, report, program, text, catalogue, base))
 
-    def _on_checked(self, text: str, outcome: Document | SourceError) -> None:
+    def _on_checked(self, text: str, outcome: Document | Exception) -> None:
         if not self.is_draft or text != self.editor.toPlainText():
             return
         is_applying, self._is_applying = self._is_applying, False
-        if isinstance(outcome, SourceError):
-            error = CodeError(outcome.message, outcome.line, outcome.column, outcome.end_line, outcome.end_column)
+        if isinstance(outcome, Exception):
+            error = _code_error(outcome)
             self.editor.show_error(error, scroll=is_applying)
             self.draft.show_error(f"Line {error.line}: {error.message}")
             return
@@ -205,14 +247,8 @@ class CodePanel(QWidget):
     # -- showing
 
     def _show_source(self, source: str) -> None:
-        position, cursor = self.editor.verticalScrollBar().value(), self.editor.textCursor()
-        line, column = cursor.blockNumber(), cursor.positionInBlock()
-        self.editor.setPlainText(source)
-        block = self.editor.document().findBlockByNumber(min(line, self.editor.blockCount() - 1))
-        cursor = self.editor.textCursor()
-        cursor.setPosition(block.position() + min(column, max(block.length() - 1, 0)))
-        self.editor.setTextCursor(cursor)
-        self.editor.verticalScrollBar().setValue(position)
+        if source != self.editor.toPlainText():
+            self.editor.show_source(source)
         self.editor.document().setModified(False)
 
     def _schedule(self, *_: object) -> None:
@@ -220,29 +256,31 @@ class CodePanel(QWidget):
         if self.isVisible():
             self._timer.start()
 
-    def _show_errors(self) -> None:
-        count = len(self._store.report.errors)
+    def _show_errors(self, count: int) -> None:
         errors = "1 error" if count == 1 else f"{count} errors"
-        if self._program is None:
-            self._empty.set_text(
-                "No code yet",
-                f"Fix {errors} in the graph to generate code.",
-            )
+        if self._shown is None:
+            self._empty.set_text("No code yet", f"Fix {errors} in the graph to generate code.")
             self._stack.setCurrentIndex(0)
         else:
             self._notice.setText(f"The graph has {errors}. This is the code of the last valid graph.")
             self._notice.show()
 
     def _mark(self, *_: object) -> None:
-        if self._program is None or self.is_draft:
+        """Highlight the lines of the selected nodes. The code may be that of an older graph."""
+        if self._program is None or self._shown is None or self.is_draft:
             return
-        selected = {first_path(self._store.document, path) for path in self._store.selection}
+        shown = Renaming(self._store.document, self._shown)
+        paths = (shown.path(path) for path in self._store.selection)
+        selected = {first_path(self._shown, path) for path in paths if path is not None}
         self.editor.mark(line for line, node in self._program.lines.items() if node in selected)
 
     def _select(self, line: int) -> None:
-        node = self._program.lines.get(line) if self._program and not self.is_draft else None
-        if node is not None:
-            self._store.select([node])
+        if self._program is None or self._shown is None or self.is_draft:
+            return
+        node = self._program.lines.get(line)
+        path = None if node is None else Renaming(self._shown, self._store.document).path(node)
+        if path is not None:
+            self._store.select([path])
 
     def _copy(self) -> None:
         QApplication.clipboard().setText(self.editor.toPlainText())
@@ -250,6 +288,14 @@ class CodePanel(QWidget):
     def _repaint(self) -> None:
         self._highlighter.set_theme(theme.current())
         self._mark()
+
+
+def _code_error(error: Exception) -> CodeError:
+    if isinstance(error, SourceError):
+        return CodeError(error.message, error.line, error.column, error.end_line, error.end_column)
+    return CodeError(
+        f"The code cannot be read: {type(error).__name__}: {error}. This is a bug; please report it.", line=1
+    )
 
 
 def _single_shot(parent: QWidget, interval: int) -> QTimer:
