@@ -5,11 +5,10 @@ from __future__ import annotations
 import ast
 import copy
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any
 
-from studio.document import node_names as naming
 from studio.lowering.codegen.safe_identifiers import METHODS
 from studio.lowering.source_import.call_arguments import CallArguments, folded
 from studio.lowering.source_import.callables import (
@@ -23,7 +22,9 @@ from studio.lowering.source_import.definition_values import to_json
 from studio.lowering.source_import.known_statements import Statement, read_statement, variables_of
 from studio.lowering.source_import.literal_values import literal_value
 from studio.lowering.source_import.module_source import ModuleSource, NodeSource, Tensor, Value
+from studio.lowering.source_import.recorded_nodes import RecordedNodes, Result
 from studio.lowering.source_import.source_errors import refuse, shown
+from studio.lowering.source_import.variable_names import assigned_names, owner_calls, plain_arguments, target_names
 from studio.nodes.adapted_ports import CountedOutputs
 from studio.nodes.catalogue import Catalogue
 from studio.nodes.operation_table import DTYPES
@@ -32,9 +33,6 @@ from studio.nodes.syntax_nodes import SLICE
 from studio.nodes.types import NodeType
 
 _CHECKPOINT = "utils.checkpoint.checkpoint"
-
-Result: TypeAlias = Tensor | tuple[Tensor, ...] | None
-"""A tensor, several outputs of one node, or None."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +57,7 @@ def read_forward(
     """Read `forward` and the methods that it calls. Raises SourceError."""
     reader = _Reader(methods, made, names, classes, catalogue, statements)
     forward = methods["forward"]
-    inputs = _plain_arguments(forward, allow_defaults=True)
+    inputs = plain_arguments(forward, allow_defaults=True)
     reader.scope = {name: Tensor("", index) for index, name in enumerate(inputs)}
     line, returned = reader.body(forward)
     results = returned.elts if isinstance(returned, ast.Tuple) else [returned]
@@ -72,15 +70,9 @@ def read_forward(
             refuse(each, f"{shown(each)} is not a tensor.")
         tensors += [tensor for tensor in listed if tensor is not None]
         titles += [each.id if isinstance(each, ast.Name) else ""] * len(listed)
-    return Forward(inputs, reader.nodes, tuple(tensors), tuple(titles), line, frozenset({"forward", *reader.inlined}))
-
-
-def _plain_arguments(method: ast.FunctionDef, *, allow_defaults: bool = False) -> tuple[str, ...]:
-    arguments = method.args
-    others = (arguments.vararg, arguments.kwarg, arguments.posonlyargs, arguments.kwonlyargs)
-    if any(others) or (arguments.defaults and not allow_defaults) or not arguments.args:
-        refuse(method, f"{method.name} takes tensors by plain arguments. Remove *, ** and defaults.")
-    return tuple(argument.arg for argument in arguments.args[1:])
+    return Forward(
+        inputs, reader.recorded.nodes, tuple(tensors), tuple(titles), line, frozenset({"forward", *reader.inlined})
+    )
 
 
 class _Reader:
@@ -99,13 +91,11 @@ class _Reader:
         """The variables of the method that is read."""
         self._classes, self._catalogue = classes, catalogue
         self.scope: dict[str, Result] = {}
-        self.nodes: dict[str, NodeSource] = {}
+        self.recorded = RecordedNodes(made.layers, frozenset(owner_calls(methods.values())))
         self.inlined: list[str] = []
         """Methods that are being read or were read."""
-        self._recomputed = False
         self._assigned: Counter[str] = Counter()
         """How often each variable of the method that is read is assigned."""
-        self._owners = frozenset(_owner_calls(methods.values()))
 
     # -- statements
 
@@ -117,7 +107,7 @@ class _Reader:
         last = statements[-1] if statements else method
         if not isinstance(last, ast.Return) or last.value is None:
             refuse(last, f"The last line of {method.name} must return a tensor.")
-        outer, self._assigned = self._assigned, Counter(_assigned_names(method))
+        outer, self._assigned = self._assigned, Counter(assigned_names(method))
         variables, self._variables = self._variables, variables_of(method)
         for statement in statements[:-1]:
             self._statement(statement)
@@ -143,7 +133,7 @@ class _Reader:
                 refuse(statement, f"{shown(statement)} has no node. Assign the result of a layer: x = self.fc(x).")
 
     def _assign(self, target: ast.expr, value: ast.expr) -> None:
-        names = _target_names(target)
+        names = target_names(target)
         is_unique = all(self._assigned[name] == 1 for name in names)
         wanted = tuple(names) if is_unique else ()
         known = read_statement(value, self._variables) if self._statements else None
@@ -162,21 +152,9 @@ class _Reader:
     def _known(self, value: ast.expr, statement: Statement, wanted: tuple[str, ...]) -> Result:
         """The node of a statement of the generated code."""
         ports = self._statements[statement.target]
-        name = self._free_name(_name_of(wanted, ports), statement.target)
         tensors = [self._tensor_in(value, self._variable(value, each)) for each in statement.variables]
-        self.nodes[name] = NodeSource(
-            name,
-            statement.target,
-            {str(index): tensor for index, tensor in enumerate(tensors)},
-            {},
-            value.lineno,
-            value.lineno,
-            is_operation=True,
-            recomputed=self._recomputed,
-            output_names=ports,
-        )
-        made = tuple(Tensor(name, index) for index in range(len(ports)))
-        return made[0] if len(made) == 1 else made
+        inputs = {str(index): tensor for index, tensor in enumerate(tensors)}
+        return self.recorded.operation(statement.target, inputs, {}, value.lineno, ports, wanted)
 
     def _loop(self, statement: ast.For, target: ast.expr, value: ast.expr) -> None:
         """`for layer in self.encoder: x = layer(x)`."""
@@ -189,7 +167,7 @@ class _Reader:
                 pass
             case _:
                 refuse(statement, "A loop calls the copies of one block: for layer in self.blocks: x = layer(x).")
-        names = _target_names(target)
+        names = target_names(target)
         first = positional[0] if positional else None
         chained = first.id if isinstance(first, ast.Name) and first.id == names[0] else None
         loops = [each for each in positional[1:] if isinstance(each, ast.Name) and each.id in names]
@@ -203,7 +181,7 @@ class _Reader:
         made = self._classes[layer.target]
         inputs = self._bound_tensors(value, positional, made.inputs)
         wanted = tuple(names) if not any(self._assigned[each] > 2 for each in names) else ()
-        result = self._called(layer, inputs, statement.lineno, [""] * len(made.results), wanted)
+        result = self.recorded.call(layer, inputs, statement.lineno, [""] * len(made.results), wanted)
         listed = result if isinstance(result, tuple) else (result,)
         if len(listed) != len(names):
             refuse(target, f"{shown(value)} gives {len(listed)} tensors, not {len(names)}.")
@@ -260,18 +238,7 @@ class _Reader:
         problem = slice_problem(text)
         if found is None or problem is not None:
             refuse(node, f"{shown(node)} has no node. The index {problem or 'is of no tensor'}.")
-        name = self._free_name(_name_of(wanted, ["output"]), SLICE)
-        self.nodes[name] = NodeSource(
-            name,
-            SLICE,
-            {"x": found},
-            {"index": text},
-            node.lineno,
-            node.lineno,
-            is_operation=True,
-            recomputed=self._recomputed,
-        )
-        return Tensor(name, 0)
+        return self.recorded.operation(SLICE, {"x": found}, {"index": text}, node.lineno, ("output",), wanted, ())
 
     def tensor(self, node: ast.expr, wanted: tuple[str, ...] = ()) -> Tensor:
         """The one tensor of an expression."""
@@ -291,11 +258,8 @@ class _Reader:
 
     def _call(self, node: ast.Call, wanted: tuple[str, ...]) -> Result:
         function = node.func
-        match function:
-            case ast.Attribute(value=ast.Name(id="self"), attr=name):
-                return self._own(node, name, wanted)
-            case _:
-                pass
+        if isinstance(function, ast.Attribute) and isinstance(function.value, ast.Name) and function.value.id == "self":
+            return self._own(node, function.attr, wanted)
         path = self._names.path(function)
         if path == _CHECKPOINT:
             return self._checkpoint(node)
@@ -320,7 +284,7 @@ class _Reader:
                     node, f"self.{name} is a list. Call its copies in a loop: for layer in self.{name}: x = layer(x)."
                 )
             ports, outputs = self._ports(layer)
-            return self._called(layer, self._bound_tensors(node, node.args, ports), node.lineno, outputs, wanted)
+            return self.recorded.call(layer, self._bound_tensors(node, node.args, ports), node.lineno, outputs, wanted)
         if name in self._made.sequences:
             return self._sequence(node, self._made.sequences[name])
         if name in self._methods:
@@ -334,36 +298,6 @@ class _Reader:
             return list(made.inputs), [""] * len(made.results)
         node_type = self._catalogue[layer.target]
         return [port.name for port in node_type.inputs], [port.name for port in node_type.outputs]
-
-    def _called(
-        self, layer: Layer, inputs: dict[str, Tensor], line: int, outputs: list[str], wanted: tuple[str, ...]
-    ) -> Result:
-        """Add the node of a call. A second call of a layer is a node that shares its weights."""
-        owner = self.nodes.get(layer.name)
-        is_second = owner is not None or (layer.name in self._owners and not _is_call_of(layer.name, wanted))
-        name = layer.name
-        if is_second:
-            ports = list(owner.output_names) if owner is not None and owner.output_names else outputs
-            name = self._free_name(_name_of(wanted, ports), layer.target)
-        prefix = f"{layer.name}_"
-        has_names = layer.is_instance and len(wanted) > 1 and all(each.startswith(prefix) for each in wanted)
-        self.nodes[name] = NodeSource(
-            name,
-            layer.target,
-            inputs,
-            {} if is_second else layer.arguments,
-            line,
-            line if is_second else layer.line,
-            is_operation=is_second,
-            is_instance=layer.is_instance,
-            copies=None if is_second else layer.copies,
-            frozen=layer.frozen and not is_second,
-            recomputed=self._recomputed,
-            shares=layer.name if is_second else layer.tied_to,
-            output_names=tuple(each.removeprefix(prefix) for each in wanted) if has_names else (),
-        )
-        tensors = tuple(Tensor(name, index) for index in range(len(outputs)))
-        return tensors[0] if len(outputs) == 1 else tensors
 
     def _bound_tensors(self, call: ast.Call, positional: list[ast.expr], names: Any) -> dict[str, Tensor]:
         """Tensors by input; inputs that are None are absent."""
@@ -386,7 +320,7 @@ class _Reader:
             if isinstance(result, tuple) or result is None:
                 refuse(node, f"A layer before {layer.target} gives several tensors. Call the layers one by one.")
             ports, outputs = self._ports(layer)
-            result = self._called(layer, dict.fromkeys(ports[:1], result), node.lineno, outputs, ())
+            result = self.recorded.call(layer, dict.fromkeys(ports[:1], result), node.lineno, outputs, ())
         return result
 
     # -- methods
@@ -398,11 +332,11 @@ class _Reader:
                 pass
             case _:
                 refuse(node, f"{shown(node)} recomputes no method of this class.")
-        if self._recomputed or any(keyword.arg != "use_reentrant" for keyword in node.keywords):
+        if self.recorded.recomputed or any(keyword.arg != "use_reentrant" for keyword in node.keywords):
             refuse(node, f"{shown(node)} is not a plain call of checkpoint.")
-        self._recomputed = True
+        self.recorded.recomputed = True
         result = self._inline(node, name, values)
-        self._recomputed = False
+        self.recorded.recomputed = False
         return result
 
     def _inline(self, node: ast.Call, name: str, values: list[ast.expr]) -> Result:
@@ -410,8 +344,8 @@ class _Reader:
             refuse(node, f"The method {name} is called twice. Its nodes can be computed once.")
         self.inlined.append(name)
         method = self._methods[name]
-        arguments = _plain_arguments(method)
-        if len(arguments) != len(values) or (node.keywords and not self._recomputed):
+        arguments = plain_arguments(method)
+        if len(arguments) != len(values) or (node.keywords and not self.recorded.recomputed):
             refuse(node, f"{name} takes {len(arguments)} tensors: {', '.join(arguments)}.")
         given = {argument: self.result(value) for argument, value in zip(arguments, values, strict=True)}
         outer, self.scope = self.scope, given
@@ -438,20 +372,9 @@ class _Reader:
             arguments.setdefault(target.type.adapt.param, len(wanted))
         adapt, given = target.type.adapt, {key: to_json(value) for key, value in arguments.items()}
         outputs = (target.type if adapt is None else adapt(target.type, given, set())).outputs
-        name = self._free_name(_name_of(wanted, [port.name for port in outputs]), target.type.key)
-        self.nodes[name] = NodeSource(
-            name,
-            target.type.key,
-            inputs,
-            arguments,
-            node.lineno,
-            node.lineno,
-            is_operation=True,
-            recomputed=self._recomputed,
-            output_names=tuple(port.name for port in outputs) if adapt is not None else (),
-        )
-        tensors = tuple(Tensor(name, index) for index in range(len(outputs)))
-        return tensors[0] if len(tensors) == 1 else tensors
+        ports = tuple(port.name for port in outputs)
+        known = ports if adapt is not None else ()
+        return self.recorded.operation(target.type.key, inputs, arguments, node.lineno, ports, wanted, known)
 
     def _operands(self, node: ast.expr, node_type: NodeType) -> list[ast.expr]:
         """The operands of an expression that calls an operation without keywords; empty for other expressions."""
@@ -465,11 +388,6 @@ class _Reader:
             case _:
                 return []
 
-    def _free_name(self, name: str | None, key: str) -> str:
-        """A name for an operation; a text that is no identifier without a free one."""
-        is_free = name is not None and name not in self.nodes and name not in self._made.layers
-        return name if name is not None and is_free and naming.problem(name) is None else f"{key} {len(self.nodes)}"
-
     def _setting(self, node: ast.expr) -> Value:
         """A parameter of an operation: a constant, a dtype, or an attribute that holds an argument."""
         if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == "self":
@@ -479,50 +397,6 @@ class _Reader:
         if (path := self._names.path(node)) in DTYPES:
             return path
         return literal_value(node, {})
-
-
-def _name_of(variables: tuple[str, ...], ports: Sequence[str]) -> str | None:
-    """The node whose outputs have these variables: "top" for `top_values, top_indices`. None if there is none."""
-    if len(variables) != len(ports) or not variables:
-        return None
-    if len(variables) == 1:
-        return variables[0]
-    ends = [f"_{port}" for port in ports]
-    names = {each.removesuffix(end) for each, end in zip(variables, ends, strict=True) if each.endswith(end)}
-    return names.pop() if len(names) == 1 and all(ports) else None
-
-
-def _is_call_of(layer: str, variables: tuple[str, ...]) -> bool:
-    """Whether variables are those that generated code has for the outputs of a layer."""
-    return all(each == layer or each.startswith(f"{layer}_") for each in variables) and bool(variables)
-
-
-def _owner_calls(methods: Iterable[ast.FunctionDef]) -> Iterator[str]:
-    """The layers whose output is assigned to a variable of their name, which is assigned once."""
-    for method in methods:
-        assigned = Counter(_assigned_names(method))
-        for node in ast.walk(method):
-            match node:
-                case ast.Assign(targets=[ast.Name(id=name)], value=ast.Call(func=ast.Attribute(attr=attribute))):
-                    if name == attribute and assigned[name] == 1:
-                        yield name
-                case _:
-                    pass
-
-
-def _target_names(target: ast.expr) -> list[str]:
-    parts = target.elts if isinstance(target, (ast.Tuple, ast.List)) else [target]
-    names = [part.id for part in parts if isinstance(part, ast.Name)]
-    if len(names) != len(parts):
-        refuse(target, f"{shown(target)} is no variable. Assign to names only: x = self.fc(x).")
-    return names
-
-
-def _assigned_names(method: ast.FunctionDef) -> Iterator[str]:
-    for node in ast.walk(method):
-        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
-            yield node.id
-    yield from (argument.arg for argument in method.args.args)
 
 
 __all__ = ["Forward", "read_forward"]

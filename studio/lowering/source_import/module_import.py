@@ -8,7 +8,8 @@ from studio.document import blocks, edits
 from studio.document import node_names as naming
 from studio.document.block_edits import with_blocks
 from studio.document.model import Block, Document, Node
-from studio.lowering.source_import.module_edits import Classes, Graph, ModuleEdit
+from studio.lowering.source_import.module_change import Classes, Graph, ModuleChange
+from studio.lowering.source_import.module_edits import apply_change
 from studio.lowering.source_import.module_source import ModuleSource
 from studio.lowering.source_import.source_errors import SourceError
 from studio.lowering.source_import.source_reader import parse, read_modules
@@ -39,9 +40,9 @@ def import_module(text: str, catalogue: Catalogue, title: str | None = None) -> 
             document, blocks={**document.blocks, module.name: Block(description=module.description)}
         )
         empty = ModuleSource(module.name, module.line, {}, (), {}, ())
-        edit = ModuleEdit(document, catalogue, empty, Graph(module.name, []), module, classes)
-        document = edit.apply()
-        classes.graphs[module.name], classes.previous[module.name] = edit.after, edit.previous
+        change = ModuleChange(document, catalogue, empty, Graph(module.name, []), module, classes)
+        document = apply_change(change)
+        classes.graphs[module.name], classes.previous[module.name] = change.after, change.previous
     instance = Node(blocks.type_of(name))
     return edits.add(document, naming.to_identifier(name), instance)
 

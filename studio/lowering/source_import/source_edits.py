@@ -14,7 +14,8 @@ from studio.document.document_errors import EditError
 from studio.document.model import Block, Document
 from studio.lowering.program import Program
 from studio.lowering.source_import.known_statements import known_statements
-from studio.lowering.source_import.module_edits import Classes, Graph, ModuleEdit
+from studio.lowering.source_import.module_change import Classes, Graph, ModuleChange
+from studio.lowering.source_import.module_edits import apply_change
 from studio.lowering.source_import.module_source import ModuleSource
 from studio.lowering.source_import.source_errors import SourceError
 from studio.lowering.source_import.source_reader import Source, parse, read_modules
@@ -125,10 +126,10 @@ def _edit_classes(
                 raise SourceError(
                     "The model has no docstring. Write it as the description of the project.", new.line + 1
                 )
-        edit = ModuleEdit(document, catalogue, old, before, new, classes)
-        document = edit.apply()
-        renamed |= edit.renamed
-        classes.graphs[title], classes.previous[title] = edit.after, edit.previous
+        change = ModuleChange(document, catalogue, old, before, new, classes)
+        document = apply_change(change)
+        renamed |= change.renamed
+        classes.graphs[title], classes.previous[title] = change.after, change.previous
     for title in classes.old:
         if title not in classes.new:
             try:
