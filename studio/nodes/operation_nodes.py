@@ -116,6 +116,22 @@ def _node_type(key: str, group: str, declared: Operation) -> NodeType:
     )
 
 
+def parameters_of(key: str) -> tuple[Parameter, ...]:
+    """The parameters that a node of a function of the engine has, or would have: "ops.relu" is a layer instead."""
+    return tuple(_params(function_of(key), _declared(key)))
+
+
+def tensors_of(key: str, *, with_numbers: bool = False) -> tuple[str, ...]:
+    """The arguments of a function that are tensors, or may be; with those that are numbers in the parameters."""
+    declared = _declared(key)
+    declared = replace(declared, numbers=()) if with_numbers else declared
+    return tuple(argument.name for argument in _tensors(function_of(key), declared))
+
+
+def _declared(key: str) -> Operation:
+    return next((members[key] for members in OPERATIONS.values() if key in members), Operation(key))
+
+
 @functools.cache
 def declared_arguments(function: Callable[..., Any]) -> Mapping[str, inspect.Parameter]:
     """The arguments of a function by name. Cached, because every check of a node asks for them."""
@@ -135,7 +151,12 @@ def _record(function: Callable[..., Any]) -> Op | None:
 
 def is_elementwise(node_type: NodeType) -> bool:
     """Whether a node computes each element of its result from elements of inputs that broadcast."""
-    record = None if node_type.target is None else _record(node_type.target)
+    return node_type.target is not None and takes_numbers(node_type.target)
+
+
+def takes_numbers(function: Callable[..., Any]) -> bool:
+    """Whether a function computes each element from elements of tensors that broadcast, or from numbers."""
+    record = _record(function)
     return record is not None and record.takes_numbers
 
 

@@ -11,6 +11,7 @@ from studio.nodes.einsum_text import equation_problem, operands
 COUNT = Range(ge=1)
 EQUATION = "nqd,nkd->nqk"
 OUTPUTS = Range(ge=1, le=64)
+DECIMALS = Range(ge=-30, le=30)
 DTYPES = ("float32", "float64", "float16", "bfloat16", "int64", "int32", "uint8", "bool")
 
 
@@ -72,7 +73,11 @@ OPERATIONS: Mapping[str, Mapping[str, Operation]] = {
         "ops.floor": Operation("Round down", ("⌊x⌋",)),
         "ops.ceil": Operation("Round up", ("⌈x⌉",)),
         "ops.trunc": Operation("Truncate", ("integer part",)),
-        "ops.round": Operation("Round", ("nearest",)),
+        "ops.round": Operation(
+            "Round",
+            ("nearest",),
+            params=(Parameter("decimals", "int", 0, range=DECIMALS, help="number of decimal places"),),
+        ),
         "ops.frac": Operation("Fractional part", ("modulo 1",)),
         "ops.nan_to_num": Operation("Replace NaN", ("infinity", "missing")),
     },

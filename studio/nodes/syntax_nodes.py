@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from engine.registry import Parameter
 from studio.nodes.adapted_ports import NamedInputs
-from studio.nodes.formula_text import FUNCTIONS, formula_problem, parse_formula
+from studio.nodes.formula_functions import FUNCTIONS
+from studio.nodes.formula_text import formula_problem, parse_formula
 from studio.nodes.slice_text import slice_problem
 from studio.nodes.types import NodeType, Port, PortType, Role
 

@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import builtins
+import math
+import sys
 
 from engine.ops.record import op
+
+MAX_EXPONENT = sys.float_info.max_10_exp
 
 
 @op(rejects_booleans=True)
@@ -30,10 +34,10 @@ def trunc(xp, x, out=None):
     sample=lambda s: [*s.unary(), *(((s.normal(5) * s.dtype(100),), {"decimals": n}) for n in (2, -1))],
 )
 def round(xp, x, out=None, decimals: int = 0):
-    """Round to `decimals` decimal places; halves are rounded to even."""
+    """Round to `decimals` decimal places; halves are rounded to even. NaN if 10 ** abs(decimals) is infinite."""
     if decimals == 0:
         return (xp.positive if x.dtype.kind in "iu" else xp.rint)(x, out=out)
-    scale = 10.0 ** builtins.abs(decimals)
+    scale = 10.0 ** builtins.abs(decimals) if builtins.abs(decimals) <= MAX_EXPONENT else math.inf
     scaled = xp.rint(x * scale) / scale if decimals > 0 else xp.rint(x / scale) * scale
     if out is None:
         return scaled.astype(x.dtype, copy=False)

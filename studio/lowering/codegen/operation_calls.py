@@ -11,7 +11,9 @@ from typing import Any, cast
 from studio.lowering.codegen import syntax_trees
 from studio.lowering.codegen.safe_identifiers import ENGINE, METHODS, path_of
 from studio.nodes.adapted_ports import NamedInputs
-from studio.nodes.formula_text import CONSTANTS, FUNCTIONS, Formula, parse_formula
+from studio.nodes.formula_constants import CONSTANTS
+from studio.nodes.formula_functions import FUNCTIONS
+from studio.nodes.formula_text import Formula, parse_formula
 from studio.nodes.growing_inputs import GrowingInputs
 from studio.nodes.operation_nodes import BATCH_PORT, BATCH_SIZE, declared_arguments, takes_list
 from studio.nodes.slice_text import parse_slice

@@ -24,7 +24,8 @@ from studio.lowering.codegen.safe_identifiers import (
 )
 from studio.lowering.codegen.task_source import STEP_SETTINGS
 from studio.nodes.catalogue import catalogue
-from studio.nodes.formula_text import COMPARISONS, FUNCTIONS, OPERATORS, SIGNS
+from studio.nodes.formula_functions import FUNCTIONS
+from studio.nodes.formula_text import COMPARISONS, OPERATORS, SIGNS
 from studio.nodes.operation_table import DTYPES
 
 NODE_TYPES: tuple[type[ast.AST], ...] = (

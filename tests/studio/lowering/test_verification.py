@@ -17,7 +17,7 @@ from studio.lowering.codegen.program_verification import allowed_functions, veri
 from studio.lowering.codegen.safe_identifiers import UnsafeSyntaxError, identifier, path_of
 from studio.lowering.program import Program
 from studio.nodes import catalogue
-from studio.nodes.formula_text import FUNCTIONS
+from studio.nodes.formula_functions import FUNCTIONS
 from tests.studio.lowering.graphs import changed, digits, mlp, report, wire
 
 ROOT = Path(__file__).parents[3]
