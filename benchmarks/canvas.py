@@ -35,6 +35,7 @@ from studio.document.model import Document
 from studio.ui import app
 from studio.ui.canvas.canvas_view import CanvasView
 from studio.ui.canvas.hit_testing import Hit
+from studio.ui.preferences.declarations import REDUCE_MOTION
 from studio.ui.project.project import Project
 from studio.ui.settings import Settings
 from studio.ui.window.main_window import MainWindow
@@ -283,7 +284,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder_name:
         folder = Path(folder_name)
         settings = Settings(folder / "settings.ini")
-        settings.reduce_motion = True
+        settings.preferences.set(REDUCE_MOTION, True)
         window = app.make_window(settings, folder / "state")
         window.resize(1600, 1000)
         window.show()

@@ -25,6 +25,7 @@ from studio.document.project_templates import template
 from studio.nodes.catalogue import catalogue
 from studio.training import TrainingSession
 from studio.ui import app
+from studio.ui.preferences.declarations import REDUCE_MOTION
 from studio.ui.project.project import Project
 from studio.ui.settings import Settings
 
@@ -120,7 +121,7 @@ def main() -> None:
         folder = Path(name)
         project_files.save(document, folder / "digits.gradwire")
         settings = Settings(folder / "settings.ini")
-        settings.reduce_motion = True
+        settings.preferences.set(REDUCE_MOTION, True)
         window = app.make_window(settings, folder / "state")
         window.resize(1600, 1000)
         window.show()

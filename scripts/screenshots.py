@@ -22,6 +22,7 @@ from studio.document.block_grouping import group
 from studio.document.model import Document, ParamRef
 from studio.document.project_templates import template
 from studio.ui import app
+from studio.ui.preferences.declarations import REDUCE_MOTION, THEME
 from studio.ui.project.project import Project
 from studio.ui.settings import Settings
 from studio.ui.theme.theme import Mode
@@ -52,7 +53,8 @@ def main() -> int:
         for mode in THEMES:
             for name in options.only.split(","):
                 settings = Settings(Path(folder) / f"{mode}-{name}.ini")
-                settings.theme, settings.reduce_motion = mode, True
+                settings.preferences.set(THEME, mode)
+                settings.preferences.set(REDUCE_MOTION, True)
                 window = app.make_window(settings, Path(folder) / "state")
                 window.resize(*SIZE)
                 window.show()

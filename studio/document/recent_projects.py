@@ -13,6 +13,7 @@ from engine.system.files import read_regular
 from studio.document.state_folder import state_folder
 
 MAX_FILES = 12
+"""Default number of files."""
 _MAX_BYTES = 2**20
 """Maximum size of the list file."""
 
@@ -25,6 +26,8 @@ class RecentFiles:
 
     def __init__(self, folder: Path | None = None) -> None:
         self._file = (folder or state_folder()) / "recent.json"
+        self.limit = MAX_FILES
+        """Number of files that are remembered."""
 
     def paths(self) -> tuple[Path, ...]:
         """The files that still exist."""
@@ -51,13 +54,13 @@ class RecentFiles:
             return []
         match content:
             case {"files": [*files]}:
-                return [Path(name) for name in files if isinstance(name, str) and "\0" not in name][:MAX_FILES]
+                return [Path(name) for name in files if isinstance(name, str) and "\0" not in name][: self.limit]
             case _:
                 return []
 
     def _write(self, paths: list[Path]) -> None:
         # ASCII-escaped (the default), so that file names that are not UTF-8 survive.
-        text = json.dumps({"files": [str(path) for path in paths[:MAX_FILES]]}, indent=2)
+        text = json.dumps({"files": [str(path) for path in paths[: self.limit]]}, indent=2)
         with contextlib.suppress(OSError):
             self._file.parent.mkdir(parents=True, exist_ok=True)
             atomic_file.write(self._file, text.encode())

@@ -19,9 +19,11 @@ from studio.nodes.catalogue import catalogue
 from studio.ui import dialogs
 from studio.ui.garbage_collector import GarbageCollector
 from studio.ui.kernel_precompiler import KernelPrecompiler
+from studio.ui.preferences.declarations import INTERFACE_SCALE
 from studio.ui.project.open_projects import OpenProjects
+from studio.ui.restarter import Restarter
 from studio.ui.settings import Settings
-from studio.ui.theme import fonts, icons, motion, stylesheet, theme
+from studio.ui.theme import fonts, icons, interface_scale, stylesheet, theme
 from studio.ui.window.main_window import MainWindow
 
 NO_DISPLAY = 2
@@ -33,9 +35,12 @@ def main(paths: Sequence[Path] = ()) -> int:
     if (problem := display_problem()) is not None:
         sys.stderr.write(f"{problem}\n")
         return NO_DISPLAY
-    application = make_application(sys.argv[:1])
     settings = Settings()
+    with interface_scale.environment(settings.preferences.get(INTERFACE_SCALE)):
+        application = make_application(sys.argv[:1])
+    restarter = Restarter([sys.executable, *sys.orig_argv[1 : len(sys.orig_argv) - len(paths)]])
     window = make_window(settings)
+    window.restart_requested.connect(partial(restarter.request, window))
     collector = GarbageCollector(window)
     sys.excepthook = ExceptionHandler(window)
     window.show()
@@ -44,10 +49,12 @@ def main(paths: Sequence[Path] = ()) -> int:
         window.files.open(path)
     precompiler = KernelPrecompiler(window)
     try:
-        return application.exec()
+        code = application.exec()
     finally:
         precompiler.stop()
         collector.stop()
+    restarter.start_if_requested()
+    return code
 
 
 def display_problem() -> str | None:
@@ -80,10 +87,7 @@ def make_application(arguments: Sequence[str]) -> QApplication:
 
 def make_window(settings: Settings, state: Path | None = None) -> MainWindow:
     """Create the main window. `state` is the folder for journals and recent files; None uses the default."""
-    motion.set_reduced(settings.reduce_motion)
-    themes = theme.manager()
-    themes.set_mode(settings.theme)
-    return MainWindow(OpenProjects(catalogue(), state=state), settings, themes)
+    return MainWindow(OpenProjects(catalogue(), state=state), settings, theme.manager())
 
 
 class ExceptionHandler:

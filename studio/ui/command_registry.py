@@ -29,6 +29,8 @@ class Command:
     token: str = "text"
     """Theme color of the icon."""
     help: str = ""
+    words: str = ""
+    """Further words that find it in the command palette."""
     enabled: Callable[[], bool] | None = None
     checked: Callable[[], bool] | None = None
     """For a toggle: whether it is on."""

@@ -97,6 +97,16 @@ def _answer(box: QMessageBox, save_title: str, discard_title: str) -> Answer:
     return "discard" if box.clickedButton() is discard else "cancel"
 
 
+def confirm_stop(parent: QWidget, names: Sequence[str]) -> bool:
+    """Ask before closing projects stops their runs."""
+    box = _box(QMessageBox.Icon.Question, f"Stop training {' and '.join(names)}?", parent)
+    box.setInformativeText("Closing stops the run. You can resume it from its last checkpoint.")
+    stop = box.addButton("Stop and close", QMessageBox.ButtonRole.AcceptRole)
+    box.addButton("Cancel", QMessageBox.ButtonRole.RejectRole)
+    _ask(box)
+    return box.clickedButton() is stop
+
+
 def confirm_overwrite(parent: QWidget, path: Path) -> bool:
     """Ask before overwriting a file that another program has changed."""
     box = _box(QMessageBox.Icon.Question, f"{path.name} was changed on disk by another program.", parent)

@@ -1,15 +1,14 @@
-"""User settings that are kept between starts: theme, shortcuts, layout."""
+"""What is kept between starts: the user's settings, shortcuts, layout and state of panels."""
 
 from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import cast
 
 from PySide6.QtCore import QByteArray, QSettings
 
-from studio.ui.theme.theme import MODES, Mode
+from studio.ui.preferences.preferences import Preferences
 
 LAYOUT_VERSION = 4
 """Increase it when docks are added or renamed, so that old layouts are ignored."""
@@ -24,23 +23,8 @@ class Settings:
             self._store = QSettings(QSettings.Format.IniFormat, QSettings.Scope.UserScope, "Gradwire", "Gradwire")
         else:
             self._store = QSettings(str(path), QSettings.Format.IniFormat)
-
-    @property
-    def theme(self) -> Mode:
-        value = self._store.value("theme")
-        return cast(Mode, value) if value in MODES else "system"
-
-    @theme.setter
-    def theme(self, mode: Mode) -> None:
-        self._store.setValue("theme", mode)
-
-    @property
-    def reduce_motion(self) -> bool:
-        return self._flag("reduce_motion")
-
-    @reduce_motion.setter
-    def reduce_motion(self, value: bool) -> None:
-        self._store.setValue("reduce_motion", int(value))
+        self.preferences = Preferences(self._store)
+        """The declared settings."""
 
     @property
     def bindings(self) -> dict[str, tuple[str, ...]]:

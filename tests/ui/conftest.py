@@ -15,6 +15,7 @@ from pytestqt.qtbot import QtBot
 from studio.document.project_templates import template
 from studio.ui import app, dialogs
 from studio.ui.garbage_collector import collect_if_needed
+from studio.ui.preferences.declarations import REDUCE_MOTION, THEME
 from studio.ui.project.project import Project
 from studio.ui.settings import Settings
 from studio.ui.theme import motion
@@ -62,8 +63,8 @@ def qapp_cls() -> Callable[[list[str]], QApplication]:
 @pytest.fixture
 def settings(tmp_path: Path) -> Settings:
     settings = Settings(tmp_path / "settings.ini")
-    settings.theme = "light"
-    settings.reduce_motion = True
+    settings.preferences.set(THEME, "light")
+    settings.preferences.set(REDUCE_MOTION, True)
     return settings
 
 
@@ -116,6 +117,7 @@ def no_questions(monkeypatch: pytest.MonkeyPatch) -> None:
         "save_before_closing",
         "save_before_quitting",
         "confirm_overwrite",
+        "confirm_stop",
         "paths_to_open",
         "path_to_save",
     ):

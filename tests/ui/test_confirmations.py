@@ -24,7 +24,7 @@ SAVE_BEFORE_CLOSING, SAVE_BEFORE_QUITTING = dialogs.save_before_closing, dialogs
 
 @pytest.fixture
 def keys(window: MainWindow, qtbot: QtBot) -> ShortcutTable:
-    window.open_settings()
+    window.open_shortcuts()
     dialog = window.findChild(SettingsDialog)
     assert dialog is not None
     qtbot.waitExposed(dialog)

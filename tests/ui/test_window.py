@@ -16,6 +16,7 @@ from studio.document import edits, project_files
 from studio.document.model import Document, Endpoint, Node, Wire
 from studio.ui import dialogs
 from studio.ui.panels.log_panel import LogPanel
+from studio.ui.preferences.declarations import THEME
 from studio.ui.project.project import Project
 from studio.ui.settings import Settings
 from studio.ui.theme import theme
@@ -406,7 +407,7 @@ def test_command_palette_runs_the_typed_command(qtbot: QtBot, window: MainWindow
     QTest.keyClick(palette.edit, Qt.Key.Key_Return)
     assert not palette.isVisible()
     assert theme.manager().is_dark
-    assert window.settings.theme == "dark"
+    assert window.settings.preferences.get(THEME) == "dark"
 
 
 def test_command_palette_height_fits_the_results(qtbot: QtBot, window: MainWindow, project: Project) -> None:

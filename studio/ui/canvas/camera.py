@@ -16,7 +16,7 @@ _MIN_FIT_SCALE = 0.001
 """Minimum scale that shows all of a large graph. Zooming out by hand ends at MIN_SCALE."""
 _FIT_MARGIN = 56.0
 _STEP = 1.2
-"""Zoom factor of one wheel notch or key press."""
+"""Zoom factor of one wheel notch or key press at the default speed."""
 
 
 class Camera(QObject):
@@ -28,6 +28,7 @@ class Camera(QObject):
         super().__init__(view)
         self._view = view
         self._scale = 1.0
+        self._zoom_speed = 1.0
         self._center = QPointF(0, 0)
         self._goal: tuple[float, QPointF] | None = None
         self._from = (1.0, QPointF(0, 0))
@@ -40,6 +41,10 @@ class Camera(QObject):
                 -1e5, -1e5, 1e5, 1e5
             )
         )
+
+    def set_zoom_speed(self, speed: float) -> None:
+        """Set the zoom steps of one notch; 1.0 is a factor of 1.2."""
+        self._zoom_speed = speed
 
     @property
     def scale(self) -> float:
@@ -79,7 +84,7 @@ class Camera(QObject):
         """Zoom around `at`, a viewport point."""
         running = self._anchor is not None and self._animation.state() == QVariantAnimation.State.Running
         start = self._goal[0] if running and self._goal else self._scale
-        self.zoom_to(start * math.pow(_STEP, notches), at, animated=animated)
+        self.zoom_to(start * math.pow(_STEP, notches * self._zoom_speed), at, animated=animated)
 
     def zoom_to(self, scale: float, at: QPointF | None = None, *, animated: bool = True) -> None:
         at = at if at is not None else QPointF(self._view.viewport().rect().center())

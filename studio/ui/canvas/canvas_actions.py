@@ -54,7 +54,7 @@ class CanvasActions:
         params: Params = NO_PARAMS,
     ) -> str | None:
         """Add a node at a scene position, wired to the loose end of `pending`. Returns its name; None if refused."""
-        position = (snap(at.x()), snap(at.y()))
+        position = (self._scene.options.snap(at.x()), self._scene.options.snap(at.y()))
         added: list[str] = []
 
         def change(document: Document) -> Document:
@@ -121,14 +121,14 @@ class CanvasActions:
 
         Returns None if no ports match.
         """
-        at = pointer - _GRIP
+        at, to_grid = pointer - _GRIP, self._scene.options.snap
         document, catalogue = self._store.document, self._store.catalogue
         name = edits.unique_name(document, kind.title)
         pair = composite_edits.insertion_wires_for_type(document, catalogue, kind, name, wire)
         if pair is None:
             return None
 
-        box = self._scene.new_box(name, kind, (snap(at.x()), snap(at.y())))
+        box = self._scene.new_box(name, kind, (to_grid(at.x()), to_grid(at.y())))
         positions = composite_edits.positions_after_insertion(self._scene.boxes(), box, name, wire)
 
         def change(document: Document) -> Document:
@@ -152,7 +152,8 @@ class CanvasActions:
 
     def _free_position(self, x: float, y: float, size: Box) -> tuple[float, float]:
         """The position, or the first one below it where a node of this size overlaps no other node."""
-        x, y = snap(x), snap(y)
+        to_grid, gap = self._scene.options.snap, 2 * self._scene.options.grid
+        x, y = to_grid(x), to_grid(y)
         for _ in range(64):
             covering = self._scene.nodes_in(Box(x, y, x + size.width, y + size.height))
             lowest = max(
@@ -160,7 +161,7 @@ class CanvasActions:
             )
             if lowest is None:
                 break
-            y = snap(lowest + 2 * GRID)
+            y = to_grid(lowest + gap)
         return x, y
 
     # -- removing
@@ -209,7 +210,8 @@ class CanvasActions:
         """Paste nodes at a scene position. The store rejects other clipboard text."""
         text = QGuiApplication.clipboard().text()
         at = at if at is not None else self._camera.visible.center()
-        self._paste("Paste nodes", text, self._unoccupied(snap(at.x()), snap(at.y())), with_inputs)
+        to_grid = self._scene.options.snap
+        self._paste("Paste nodes", text, self._unoccupied(to_grid(at.x()), to_grid(at.y())), with_inputs)
 
     def duplicate(self) -> None:
         """Copy the selected nodes with the wires between them, and the selected frames, with an offset."""
@@ -274,7 +276,7 @@ class CanvasActions:
         self._camera.reveal(_rect(boxes[goal]))
 
     def nudge(self, direction: Direction, steps: int = 1) -> None:
-        dx, dy = (GRID * steps * unit for unit in _STEPS[direction])
+        dx, dy = (self._scene.options.grid * steps * unit for unit in _STEPS[direction])
         names, frames = self._store.selection, self._scene.frames.selected
         items = moved_items(self._store.document, names, frames)
         if items.nodes or items.frames:

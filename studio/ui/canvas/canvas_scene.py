@@ -13,6 +13,7 @@ from studio.document.document_difference import difference
 from studio.document.model import Document, Endpoint, Node, Routes, Wire
 from studio.lowering.report import Report
 from studio.nodes.types import NodeType, PortType
+from studio.ui.canvas.canvas_options import CanvasOptions
 from studio.ui.canvas.canvas_style import CanvasStyle
 from studio.ui.canvas.frames.frame_items import FrameItems
 from studio.ui.canvas.geometry import Box, Point, bounds
@@ -56,6 +57,7 @@ class CanvasScene(QGraphicsScene):
         self._document = Document()
         """The document shown by the items: the store's document, except during a change."""
         self.paint_context = PaintContext(CanvasStyle(theme), is_covered=self._is_covered)
+        self.options = CanvasOptions()
         self.nodes: dict[str, NodeItem] = {}
         self.wires: dict[Wire, WireItem] = {}
         self._wires_at: defaultdict[str, set[WireItem]] = defaultdict(set)

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import cast
 
-from PySide6.QtCore import QEvent, QPoint, QPointF, QRect, QRectF, Qt, Signal
+from PySide6.QtCore import QEvent, QPoint, QPointF, QRect, QRectF, QSize, Qt, Signal
 from PySide6.QtGui import (
     QAction,
     QDragEnterEvent,
@@ -33,6 +33,7 @@ from studio.ui.canvas.block_actions import BlockActions
 from studio.ui.canvas.camera import Camera, is_touchpad
 from studio.ui.canvas.canvas_actions import CanvasActions
 from studio.ui.canvas.canvas_context import CanvasContext
+from studio.ui.canvas.canvas_options import CanvasOptions
 from studio.ui.canvas.canvas_scene import CanvasScene
 from studio.ui.canvas.drop_handler import DropHandler
 from studio.ui.canvas.frames.frame_actions import FrameActions
@@ -140,6 +141,12 @@ class CanvasView(QGraphicsView):
     def set_live(self, values: Mapping[str, str], progress: Mapping[str, float] | None = None) -> None:
         """Show live values and progress of a running training by node; empty mappings remove them."""
         self.canvas_scene.set_live(values, progress)
+
+    def set_options(self, options: CanvasOptions) -> None:
+        """Take over the user's choices for grid, snapping and wheel."""
+        self.canvas_scene.options = options
+        self.camera.set_zoom_speed(options.zoom_speed)
+        self.viewport().update()
 
     def show_run_requirements(self) -> None:
         """Show the requirements of a run on an empty canvas."""
@@ -296,6 +303,8 @@ class CanvasView(QGraphicsView):
             self.camera.pan(delta.x(), delta.y())
         elif modifiers & Qt.KeyboardModifier.ShiftModifier and not zooms:
             self.camera.pan(angle.y() or angle.x(), 0)
+        elif not (zooms or self.canvas_scene.options.wheel_zooms):
+            self.camera.pan(angle.x(), angle.y())
         else:
             self.camera.zoom_by(angle.y() / _NOTCH, event.position(), animated=not is_touchpad(event))
         event.accept()
@@ -428,6 +437,9 @@ class CanvasView(QGraphicsView):
 
     # -- painting and size
 
+    def minimumSizeHint(self) -> QSize:
+        return QSize(64, 32)
+
     def paintEvent(self, event: QPaintEvent) -> None:
         self._exposed = event.region()
         super().paintEvent(event)
@@ -450,7 +462,7 @@ class CanvasView(QGraphicsView):
                 self.camera.to_scene(exposed.topLeft()),
                 self.camera.to_scene(exposed.bottomRight() + QPoint(1, 1)),
             )
-            paint_grid(painter, QRectF(*corners), self.canvas_scene.paint_context)
+            paint_grid(painter, QRectF(*corners), self.canvas_scene.paint_context, self.canvas_scene.options.grid)
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)

@@ -8,7 +8,7 @@ from PySide6.QtCore import QObject, Signal
 
 from studio.document import project_files
 from studio.document.autosave import Recovery, clean_up_orphaned_runs, discard, recoverable
-from studio.document.model import Document
+from studio.document.model import Document, TrainingSettings
 from studio.document.project_templates import Template
 from studio.document.recent_projects import RecentFiles
 from studio.nodes.catalogue import Catalogue
@@ -32,6 +32,9 @@ class OpenProjects(QObject):
         self._current: Project | None = None
         self._recent = RecentFiles(state)
         self.libraries = BlockLibraries(state / "blocks" if state else None, self)
+        self.new_training = TrainingSettings()
+        """Training settings of new, empty projects."""
+        self._backup_delay = 1
         self._journals = state / "autosave" if state else None
 
     @property
@@ -41,6 +44,18 @@ class OpenProjects(QObject):
     @property
     def recent(self) -> tuple[Path, ...]:
         return self._recent.paths()
+
+    def set_backup_delay(self, seconds: int) -> None:
+        """Set the pause after an edit until it is backed up, in all projects."""
+        self._backup_delay = seconds
+        for project in self.projects:
+            project.set_backup_delay(seconds)
+
+    def set_recent_limit(self, limit: int) -> None:
+        """Set the number of recent files that are remembered."""
+        if limit != self._recent.limit:
+            self._recent.limit = limit
+            self.recent_changed.emit()
 
     def clear_recent(self) -> None:
         self._recent.clear()
@@ -57,7 +72,7 @@ class OpenProjects(QObject):
         name, number = title, 2
         while name in used_names:
             name, number = f"{title} {number}", number + 1
-        return self._add(self._project(document or Document(), title=name))
+        return self._add(self._project(document or Document(training=self.new_training), title=name))
 
     def from_template(self, template: Template) -> Project:
         return self.new(template.document, template.title)
@@ -117,7 +132,14 @@ class OpenProjects(QObject):
         title: str | None = None,
     ) -> Project:
         return Project(
-            document, self.catalogue, path=path, stamp=stamp, title=title, journals=self._journals, parent=self
+            document,
+            self.catalogue,
+            path=path,
+            stamp=stamp,
+            title=title,
+            journals=self._journals,
+            backup_delay=self._backup_delay,
+            parent=self,
         )
 
     def _add(self, project: Project) -> Project:

@@ -19,7 +19,6 @@ from studio.ui.project.run_library import RunLibrary
 from studio.ui.project.scope_store import ScopeStore
 from studio.ui.project.training_runner import TrainingRunner
 
-AUTOSAVE_MS = 1000
 _SETTLE_MS = 300
 """Editors write a file in several steps, so changes are reported after a pause."""
 
@@ -39,6 +38,7 @@ class Project(QObject):
         stamp: project_files.FileStamp | None = None,
         title: str | None = None,
         journals: Path | None = None,
+        backup_delay: int = 1,
         parent: QObject | None = None,
     ) -> None:
         super().__init__(parent)
@@ -61,7 +61,7 @@ class Project(QObject):
         self._stamp = stamp
         self._autosave = QTimer(self)
         self._autosave.setSingleShot(True)
-        self._autosave.setInterval(AUTOSAVE_MS)
+        self._autosave.setInterval(1000 * backup_delay)
         self._autosave.timeout.connect(self.write_journal)
         self._disk_timer = QTimer(self)
         self._disk_timer.setSingleShot(True)
@@ -74,6 +74,10 @@ class Project(QObject):
         self.runner.state_changed.connect(partial(_start, self._autosave))
         self.library.runs_changed.connect(partial(_start, self._autosave))
         self._watch()
+
+    def set_backup_delay(self, seconds: int) -> None:
+        """Set the pause after an edit until it is backed up."""
+        self._autosave.setInterval(1000 * seconds)
 
     @property
     def changed_on_disk(self) -> bool:

@@ -60,6 +60,8 @@ def cached_pixmap(key: str, size: QSize, draw: Callable[[QPainter], object]) -> 
     """A pixmap painted by `draw` on a transparent background, cached under `key`."""
     key = f"{key} {size.width()} {size.height()}"
     found = QPixmap()
+    if size.isEmpty():
+        return found  # of a button that has no room
     if not QPixmapCache.find(key, found):
         image = QImage(size, QImage.Format.Format_ARGB32_Premultiplied)
         image.fill(Qt.GlobalColor.transparent)

@@ -15,7 +15,6 @@ from engine.system.assets import asset
 from studio.nodes.types import PortType
 
 Mode = Literal["light", "dark", "system"]
-MODES: tuple[Mode, ...] = ("light", "dark", "system")
 
 SERIES_NAMES = ("Blue", "Orange", "Green", "Rose", "Amber", "Steel blue", "Slate", "Olive")
 """Names of the curve colors, in the same order in every theme."""

@@ -51,7 +51,10 @@ class CommandWindow(QMainWindow):
     def show_welcome(self) -> None:
         raise NotImplementedError
 
-    def open_settings(self) -> None:
+    def open_settings(self, key: str = "") -> None:
+        raise NotImplementedError
+
+    def open_shortcuts(self) -> None:
         raise NotImplementedError
 
     def open_palette(self) -> None:

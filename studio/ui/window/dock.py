@@ -87,7 +87,7 @@ class _PanelStack(QStackedWidget):
         return self._size
 
     def minimumSizeHint(self) -> QSize:
-        return QSize(min(self._size.width(), 180), min(self._size.height(), 120))
+        return QSize(min(self._size.width(), 150), min(self._size.height(), 60))
 
 
 class _TitleBar(QWidget):

@@ -26,6 +26,8 @@ _BOTTOM = {
     "history": "History",
 }
 _BOTTOM_SIZE = QSize(900, 272)
+_NARROW = 800
+"""Width of a window that has no room for docks at the sides, in pixels."""
 
 
 class DockArea(QObject):
@@ -107,6 +109,18 @@ class DockArea(QObject):
         """Restore a saved layout. A layout that does not match is ignored."""
         self._window.restoreState(layout, LAYOUT_VERSION)
         self._schedule_update()
+
+    def make_room(self, size: QSize) -> bool:
+        """Close the docks at the sides if the window is too narrow for them. Returns whether it is.
+
+        Their commands open them: Alt+1 and Alt+2.
+        """
+        is_narrow = size.width() < _NARROW
+        if is_narrow:
+            self._window.resizeDocks([self["runs"]], [size.height() // 4], Qt.Orientation.Vertical)
+            for name in _SIDES:
+                self[name].hide()
+        return is_narrow
 
     def _schedule_update(self, *_: object) -> None:
         self._update_timer.start()

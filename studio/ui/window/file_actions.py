@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 
@@ -15,6 +16,8 @@ from studio.document.model import Document
 from studio.document.project_format import SUFFIX
 from studio.ui import dialogs
 from studio.ui.canvas.picture_export import save_picture
+from studio.ui.preferences.declarations import CONFIRM_STOP
+from studio.ui.preferences.preferences import Preferences
 from studio.ui.project.open_projects import OpenProjects
 from studio.ui.project.project import Project
 from studio.ui.theme import theme
@@ -27,9 +30,10 @@ class FileActions(QObject):
     status_message = Signal(str)
     """A status-line message."""
 
-    def __init__(self, open_projects: OpenProjects, parent: QWidget) -> None:
+    def __init__(self, open_projects: OpenProjects, preferences: Preferences, parent: QWidget) -> None:
         super().__init__(parent)
         self._open_projects = open_projects
+        self._preferences = preferences
         self._window = parent
         open_projects.opened.connect(self._watch_disk)
 
@@ -81,6 +85,8 @@ class FileActions(QObject):
             )
             if answer == "cancel" or (answer == "save" and not self.save(project)):
                 return False
+        elif not self._may_stop([project]):
+            return False
         self._open_projects.close(project)
         return True
 
@@ -99,9 +105,16 @@ class FileActions(QObject):
             )
             if answer == "cancel" or (answer == "save" and not all(map(self._show_and_save, unsaved))):
                 return False
+        elif not self._may_stop(projects):
+            return False
         for project in projects:
             self._open_projects.close(project)
         return True
+
+    def _may_stop(self, projects: Sequence[Project]) -> bool:
+        """Ask before training runs are stopped, if the user wants to be asked."""
+        names = [project.store.name for project in projects if project.runner.is_active]
+        return not names or not self._preferences.get(CONFIRM_STOP) or dialogs.confirm_stop(self._window, names)
 
     def export_picture(self, project: Project, *, selected: bool = False) -> None:
         """Ask for a file and save a picture of the shown graph in the light theme, or of its selected nodes."""

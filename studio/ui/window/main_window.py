@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 
-from PySide6.QtCore import QEvent, QSize, Qt, QTimer
+from PySide6.QtCore import QEvent, QSize, Qt, QTimer, Signal
 from PySide6.QtGui import QAction, QCloseEvent, QDragEnterEvent, QDropEvent, QKeyEvent
 from PySide6.QtWidgets import QStackedWidget, QTabWidget, QToolBar, QVBoxLayout, QWidget
 
@@ -37,6 +37,7 @@ from studio.ui.window.dock_area import DockArea
 from studio.ui.window.file_actions import FileActions
 from studio.ui.window.library_commands import library_commands
 from studio.ui.window.notification_bar import NotificationBar
+from studio.ui.window.preference_effects import PreferenceEffects
 from studio.ui.window.project_view import ProjectView
 from studio.ui.window.settings_dialog import SettingsDialog
 from studio.ui.window.status_bar import StatusBar
@@ -50,18 +51,25 @@ _COMPUTING_DOCKS = ("autograd", "compile", "data")
 
 
 class MainWindow(CommandWindow):
+    restart_requested = Signal()
+    """The user wants a new process, in which settings take effect."""
+
     def __init__(self, open_projects: OpenProjects, settings: Settings, themes: ThemeManager) -> None:
         super().__init__()
         self.open_projects, self.settings, self.themes = open_projects, settings, themes
         self.project_views: dict[Project, ProjectView] = {}
         self._node_usage = NodeUsage(settings)
         self._library_problems: list[str] = []
-        self.files = FileActions(open_projects, self)
+        self._settings_dialog: SettingsDialog | None = None
+        self.files = FileActions(open_projects, settings.preferences, self)
         self.imports = DataImports(self)
         self.docks = DockArea(self)
         self.setWindowTitle("Gradwire")
         self.setAcceptDrops(True)
 
+        self._preference_effects = PreferenceEffects(
+            settings.preferences, themes, open_projects, lambda: [v.canvas for v in self.project_views.values()], self
+        )
         self.commands = CommandRegistry(self, settings.bindings)
         self.tabs = QTabWidget()
         self.commands.add(*window_commands(self), *canvas_commands(lambda: self.canvas, self.tabs))
@@ -155,8 +163,24 @@ class MainWindow(CommandWindow):
         self.commands.refresh()
         self.command_palette.open(palette_choices(self))
 
-    def open_settings(self) -> None:
-        SettingsDialog(self.settings, self.commands, self).show()
+    def open_settings(self, key: str = "") -> None:
+        """Open the settings, at a setting if a key is given."""
+        self._shown_settings().show_setting(key)
+
+    def open_shortcuts(self) -> None:
+        """Open the settings at the keyboard shortcuts."""
+        self._shown_settings().show_shortcuts()
+
+    def _shown_settings(self) -> SettingsDialog:
+        if self._settings_dialog is None:
+            dialog = self._settings_dialog = SettingsDialog(self.settings, self.commands, self)
+            dialog.restart_requested.connect(self.restart_requested)
+            dialog.destroyed.connect(self._forget_settings)
+        self._settings_dialog.show()
+        return self._settings_dialog
+
+    def _forget_settings(self) -> None:
+        self._settings_dialog = None
 
     def start_run(self) -> None:
         """Start training and show the curves."""
@@ -208,7 +232,8 @@ class MainWindow(CommandWindow):
             event.ignore()
             return
         self.settings.geometry = self.saveGeometry()
-        self.settings.layout = layout
+        if not self._was_narrow:
+            self.settings.layout = layout
         self.settings.sync()
         event.accept()
 
@@ -310,12 +335,22 @@ class MainWindow(CommandWindow):
             self.restoreGeometry(geometry)
         if layout is not None:
             self.docks.restore(layout)
+        self._fit_screen()
+        self._was_narrow = self.docks.make_room(self.size())
+
+    def _fit_screen(self) -> None:
+        """Make the window no larger than the screen, for example after the interface scale was increased."""
+        room = self.screen().availableGeometry()
+        if not room.contains(self.geometry()):
+            self.resize(self.size().boundedTo(room.size()))
+            self.move(max(min(self.x(), room.right() + 1 - self.width()), room.left()), max(self.y(), room.top()))
 
     # -- opening, closing and switching projects
 
     def _add(self, project: Project) -> None:
         offers = PaletteOffers(project.scope, self._node_usage, self.open_projects.libraries)
         project_view = ProjectView(project, self.settings, self.themes, offers, self.open_projects.libraries)
+        self._preference_effects.apply_to(project_view.canvas)
         project_view.block_library.notified.connect(self._show_library_change)
         project_view.block_library.failed.connect(lambda text: self.show_notification(NotificationBar(text, [])))
         self.open_projects.libraries.refresh()

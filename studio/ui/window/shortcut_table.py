@@ -17,7 +17,6 @@ from PySide6.QtWidgets import (
 )
 
 from studio.ui.command_registry import Command, CommandRegistry
-from studio.ui.fuzzy_match import score
 from studio.ui.widgets import buttons
 from studio.ui.widgets.inputs import LineEdit
 from studio.ui.widgets.labels import label
@@ -79,10 +78,20 @@ class ShortcutTable(QWidget):
             if item.data(0, _ID) == id:
                 self.tree.setCurrentItem(item)
 
+    def count_matches(self, text: str) -> int:
+        """Number of commands that the search would list."""
+        return sum(self._matches(command, text) for command in self._commands)
+
+    def _matches(self, command: Command, text: str) -> bool:
+        """Whether all typed words are in the title, or the text is a shortcut."""
+        keys = " ".join((*self._commands.shortcuts(command.id), self._shortcut_text(command.id))).lower()
+        texts = f"{_title(command)} {keys} {command.words}".lower()
+        return all(word in texts for word in text.lower().split())
+
     def _fill(self, text: str) -> None:
         self.tree.clear()
         for command in self._commands:
-            if score(text, command.title) is not None:
+            if self._matches(command, text):
                 item = QTreeWidgetItem([_title(command), self._shortcut_text(command.id)])
                 item.setData(0, _ID, command.id)
                 self.tree.addTopLevelItem(item)

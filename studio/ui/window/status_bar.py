@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from PySide6.QtCore import QSize, Qt, QTimer, Signal
+from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QLabel, QStatusBar, QToolButton, QWidget
 
 from engine.data.file_access import format_bytes
@@ -16,6 +17,8 @@ from studio.ui.widgets.compile_status_icon import compile_status_icon
 from studio.ui.widgets.labels import ElidedLabel, label
 
 _MESSAGE_MS = 6000
+_MIN_WIDTH, _NARROW, _MIN_MESSAGE, _SPACING = 320, 620, 40, 8
+"""In pixels: minimum width, width below which the bar is terse, minimum width of a message, distance of items."""
 
 
 class StatusBar(QStatusBar):
@@ -53,6 +56,14 @@ class StatusBar(QStatusBar):
         self._zoom.setToolTip("Canvas zoom")
         self.watch(None)
 
+    def minimumSizeHint(self) -> QSize:
+        """The width without figures, which hide from the right where there is no room."""
+        return QSize(_MIN_WIDTH, super().minimumSizeHint().height())
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self._show_figures()
+
     def watch(self, project: Project | None) -> None:
         """Show the state of `project`."""
         if self._project is not None:
@@ -72,9 +83,26 @@ class StatusBar(QStatusBar):
             project.runner.refused.connect(self._show_refusal)
             project.store.document_changed.connect(self._clear_refusal)
             project.runner.events.connect(self._show_run)
-        for widget in (self.check, self._parameters, self._macs, self._memory, self._device, self._zoom):
-            widget.setVisible(project is not None)
+        self.check.setVisible(project is not None)
+        self._show_figures()
         self.refresh()
+
+    def _show_figures(self) -> None:
+        """Show the figures of the project, the most important first, as far as there is room."""
+        style = Qt.ToolButtonStyle.ToolButtonTextBesideIcon
+        if self.width() < _NARROW:
+            style = Qt.ToolButtonStyle.ToolButtonIconOnly
+        self.compile_button.setToolButtonStyle(style)
+        room = (
+            self.width()
+            - self.check.sizeHint().width()
+            - self.compile_button.sizeHint().width()
+            - _MIN_MESSAGE
+            - 3 * _SPACING
+        )
+        for value in (self._zoom, self._parameters, self._device, self._memory, self._macs):
+            room -= value.sizeHint().width() + _SPACING
+            value.setVisible(self._project is not None and room >= 0)
 
     def show_status(self, text: str) -> None:
         """Show a message for a few seconds."""
@@ -103,11 +131,13 @@ class StatusBar(QStatusBar):
         self._parameters.setText(number_format.count(report.parameters, "parameters"))
         self._macs.setText(number_format.macs(report.macs))
         self._memory.setText(format_bytes(report.memory))
+        self._show_figures()
         self._show_run()
 
     def _show_run(self, *_: object) -> None:
         run = self._project.runner.run if self._project else None
         self._device.setText(run.device.upper() if run and run.device else "")
+        self._show_figures()
         self._show_compile_status()
 
     def _show_compile_status(self, *_: object) -> None:
@@ -120,9 +150,12 @@ class StatusBar(QStatusBar):
         self.compile_button.setVisible(status is not None)
         if status is not None and status != self._compile_status:
             self.compile_button.setText(f" {status.title}")
+            self.compile_button.setAccessibleName(f"Compilation status: {status.title}")
             self.compile_button.setIcon(compile_status_icon(status))
             self.compile_button.setToolTip(status.tip)
-        self._compile_status = status
+        if status != self._compile_status:
+            self._compile_status = status
+            self._show_figures()
 
     def _show_check(self, report: Report | None) -> None:
         """Show the number of problems in `report`; None for an empty graph."""

@@ -19,10 +19,13 @@ from studio.ui.project.project import Project
 from studio.ui.theme import fonts
 from studio.ui.widgets import buttons
 from studio.ui.widgets.inputs import ComboBox
-from studio.ui.widgets.labels import label
+from studio.ui.widgets.labels import ElidedLabel, label
 
 _DEVICES = (("auto", "Auto"), ("cpu", "CPU"), ("cuda", "GPU"))
 _MAX_VALUES = 7
+_SEARCH = "Search commands"
+_MIN_WIDTH, _NARROW = 400, 620
+"""Minimum width, and the width in pixels below which the search button shows only its icon."""
 _REFRESH_MS = 150
 """Minimum interval between updates of the values."""
 
@@ -57,13 +60,22 @@ class TopBar(QWidget):
         row.addSpacing(16)
         self.live_values = _LiveValueRow()
         row.addWidget(self.live_values, 5)
-        search = buttons.text_button(
-            "Search commands", commands.action("help.commands").trigger, icon="search", kind="search"
+        search = self._search = buttons.text_button(
+            _SEARCH, commands.action("help.commands").trigger, icon="search", kind="search"
         )
+        search.setAccessibleName(_SEARCH)
         keys = commands.shortcuts("help.commands")
         search.setToolTip(f"Search and run commands ({keys[0]})" if keys else "Search and run commands")
         row.addWidget(search)
         self.watch(None)
+
+    def minimumSizeHint(self) -> QSize:
+        """The width without live values and with a short progress."""
+        return QSize(_MIN_WIDTH, super().minimumSizeHint().height())
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self._search.setText(_SEARCH if event.size().width() >= _NARROW else "")
 
     def watch(self, project: Project | None) -> None:
         """Show the state of `project`."""
@@ -99,13 +111,14 @@ class TopBar(QWidget):
     def _progress(self) -> QVBoxLayout:
         column = QVBoxLayout()
         column.setSpacing(4)
-        self._progress_text = label("", "dim")
+        self._progress_text = ElidedLabel()
+        self._progress_text.setProperty("role", "dim")
         self._progress_text.setFont(fonts.interface(12))
         self._bar = QProgressBar()
         self._bar.setRange(0, 1000)
         self._bar.setTextVisible(False)
         self._bar.setAccessibleName("Training progress")
-        self._bar.setMinimumWidth(160)
+        self._bar.setMinimumWidth(80)
         column.addStretch(1)
         column.addWidget(self._progress_text)
         column.addWidget(self._bar)
@@ -181,7 +194,7 @@ class _LiveValueRow(QWidget):
         self._fit()
 
     def minimumSizeHint(self) -> QSize:
-        return QSize(self.all[0].sizeHint().width() if self._shown else 0, super().minimumSizeHint().height())
+        return QSize(0, super().minimumSizeHint().height())
 
     def sizeHint(self) -> QSize:
         width = sum(widget.sizeHint().width() for widget in self.all[: self._shown])
@@ -191,7 +204,7 @@ class _LiveValueRow(QWidget):
         remaining_width = self.width()
         for index, widget in enumerate(self.all):
             remaining_width -= widget.sizeHint().width()
-            widget.setVisible(index < self._shown and (remaining_width >= 0 or not index))
+            widget.setVisible(index < self._shown and remaining_width >= 0)
 
 
 class _LiveValueWidget(QWidget):

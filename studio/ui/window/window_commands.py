@@ -14,14 +14,13 @@ from studio.ui import dialogs
 from studio.ui.canvas.canvas_view import CanvasView
 from studio.ui.canvas.heat_map import FIGURES
 from studio.ui.command_registry import Command
+from studio.ui.preferences.declarations import THEME
 from studio.ui.project.project import Project
-from studio.ui.theme.theme import MODES, Mode
 from studio.ui.window import keyboard_focus
 from studio.ui.window.command_palette import PaletteEntry
 from studio.ui.window.command_window import CommandWindow
 from studio.ui.window.context_help import show_context_help
 
-_MODE_TITLES = {"light": "Light theme", "dark": "Dark theme", "system": "System theme"}
 _MAX_NODES = 5000
 """Nodes that the command palette lists, those of the canvas first."""
 
@@ -277,15 +276,16 @@ def _view(window: CommandWindow) -> Iterator[Command]:
             checked=_when(window, lambda project, key=key: window.project_views[project].heat_map.key == key),
         )
     yield Command("view.layout", "Restore default layout", window.restore_layout, (), "View", "layout", enabled=is_open)
-    for mode in MODES:
+    preferences = window.settings.preferences
+    for mode, title in THEME.choices.items():
         yield Command(
             f"view.theme-{mode}",
-            _MODE_TITLES[mode],
-            partial(_set_theme, window, mode),
+            f"{title} theme",
+            partial(preferences.set, THEME, mode),
             (),
             "View/Theme",
             {"light": "sun", "dark": "moon"}.get(mode, ""),
-            checked=partial(_has_theme, window, mode),
+            checked=lambda mode=mode: preferences.get(THEME) == mode,
         )
 
 
@@ -403,6 +403,15 @@ def _help(window: CommandWindow) -> Iterator[Command]:
         help="Show help for the selected node, problem or panel (F1)",
         enabled=_when(window, lambda _: True),
     )
+    yield Command(
+        "help.shortcuts",
+        "Keyboard shortcuts…",
+        window.open_shortcuts,
+        (),
+        "Help",
+        "settings",
+        help="Look up and change the keys of all commands",
+    )
     yield Command("help.about", "About Gradwire", partial(_about, window), (), "Help", "info")
 
 
@@ -425,15 +434,6 @@ def _toggle_dock(window: CommandWindow, name: str) -> None:
         dock.hide()
     else:
         dock.reveal()
-
-
-def _set_theme(window: CommandWindow, mode: Mode) -> None:
-    window.settings.theme = mode
-    window.themes.set_mode(mode)
-
-
-def _has_theme(window: CommandWindow, mode: Mode) -> bool:
-    return window.themes.mode == mode
 
 
 def _about(window: CommandWindow) -> None:

@@ -11,7 +11,7 @@ from studio.document.frames import add_frame, change_frame, free_frame_name
 from studio.document.model import Document, Frame, FrameColor
 from studio.ui.canvas.canvas_context import CanvasContext, PointerState
 from studio.ui.canvas.frames import frame_geometry as geometry
-from studio.ui.canvas.geometry import Box, bounds, snap
+from studio.ui.canvas.geometry import Box, bounds
 
 COLORS: tuple[FrameColor, ...] = get_args(FrameColor)
 _COMMENT_SIZE = (240.0, 120.0)
@@ -33,7 +33,8 @@ class FrameActions:
         inner = [*nodes.values(), *self._scene.frames.boxes(self._scene.frames.selected).values()]
         frame = bounds(inner)
         if frame is None:
-            box = Box(snap(at.x()), snap(at.y()), snap(at.x()) + Frame().size[0], snap(at.y()) + Frame().size[1])
+            x, y = self._scene.options.snap(at.x()), self._scene.options.snap(at.y())
+            box = Box(x, y, x + Frame().size[0], y + Frame().size[1])
             what = ""
         else:
             box = geometry.around(frame)
@@ -44,7 +45,8 @@ class FrameActions:
 
     def add_comment(self, at: QPointF) -> str | None:
         """Add a comment with its top left corner at a position. Returns its name."""
-        new = Frame("", "Comment", "amber", (snap(at.x()), snap(at.y())), _COMMENT_SIZE)
+        to_grid = self._scene.options.snap
+        new = Frame("", "Comment", "amber", (to_grid(at.x()), to_grid(at.y())), _COMMENT_SIZE)
         return self._added("Add comment", "comment", new)
 
     def set_color(self, color: FrameColor) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from studio.document.model import MIN_FRAME_SIZE, Frame
 from studio.ui.canvas.geometry import Box, snap
 from studio.ui.canvas.level_of_detail import readable
@@ -57,11 +59,13 @@ def is_handle(frame: Frame, x: float, y: float, scale: float) -> bool:
     return box.left <= x <= box.right and box.top <= y <= box.bottom
 
 
-def resized(frame: Frame, edges: Edges, dx: float, dy: float) -> tuple[tuple[float, float], tuple[float, float]]:
+def resized(
+    frame: Frame, edges: Edges, dx: float, dy: float, to_grid: Callable[[float], float] = snap
+) -> tuple[tuple[float, float], tuple[float, float]]:
     """Position and size of a frame whose edges are dragged by an offset, on the grid."""
     box = box_of(frame)
-    left, right = _dragged(box.left, box.right, edges[0], dx)
-    top, bottom = _dragged(box.top, box.bottom, edges[1], dy)
+    left, right = _dragged(box.left, box.right, edges[0], dx, to_grid)
+    top, bottom = _dragged(box.top, box.bottom, edges[1], dy, to_grid)
     return (left, top), (right - left, bottom - top)
 
 
@@ -78,7 +82,7 @@ def _side(value: float, low: float, high: float, reach: float) -> int:
     return 1 if value >= high - reach else 0
 
 
-def _dragged(low: float, high: float, edge: int, by: float) -> tuple[float, float]:
+def _dragged(low: float, high: float, edge: int, by: float, to_grid: Callable[[float], float]) -> tuple[float, float]:
     if edge < 0:
-        return min(snap(low + by), high - MIN_FRAME_SIZE), high
-    return low, (max(snap(high + by), low + MIN_FRAME_SIZE) if edge else high)
+        return min(to_grid(low + by), high - MIN_FRAME_SIZE), high
+    return low, (max(to_grid(high + by), low + MIN_FRAME_SIZE) if edge else high)

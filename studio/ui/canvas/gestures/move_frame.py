@@ -57,4 +57,4 @@ class MoveFrameGesture(Gesture):
         if pointer.holds(Qt.KeyboardModifier.AltModifier):
             return SnapResult(round(delta.x()), round(delta.y()))
         box = box_of(self.context.store.document.frames[self._name])
-        return snap_to_neighbors(box, delta.x(), delta.y(), (), 0.0)
+        return snap_to_neighbors(box, delta.x(), delta.y(), (), 0.0, self.context.scene.options.snap)

@@ -100,12 +100,11 @@ class MoveNodesGesture(Gesture):
         if pointer.holds(Qt.KeyboardModifier.AltModifier):
             return SnapResult(round(delta.x()), round(delta.y()))
         neighbors: list[Box] = []
-        if scene.paint_context.zoom.detail is not LevelOfDetail.COLOR:
+        if scene.options.snaps_to_neighbors and scene.paint_context.zoom.detail is not LevelOfDetail.COLOR:
             area = Box(visible.left(), visible.top(), visible.right(), visible.bottom())
             neighbors = [node.box for node in scene.nodes_in(area) if node.name not in self._boxes]
-        return snap_to_neighbors(
-            self._frame, delta.x(), delta.y(), neighbors, min(_REACH * self.context.pixel_size, 8.0)
-        )
+        reach = min(_REACH * self.context.pixel_size, 8.0)
+        return snap_to_neighbors(self._frame, delta.x(), delta.y(), neighbors, reach, scene.options.snap)
 
     def _wire_below(self, frame: Box, pointer: PointerState) -> Wire | None:
         """The wire below a single unconnected node, nearest to the pointer."""

@@ -7,7 +7,7 @@ from PySide6.QtCore import QPointF, Qt
 from studio.document.model import Wire
 from studio.document.wire_routes import set_route
 from studio.ui.canvas.canvas_context import CanvasContext, PointerState
-from studio.ui.canvas.geometry import Point, snap
+from studio.ui.canvas.geometry import Point
 from studio.ui.canvas.gestures.gesture import Gesture
 
 _REACH = 6.0
@@ -60,12 +60,13 @@ class MoveReroutePointGesture(Gesture):
         if pointer.holds(Qt.KeyboardModifier.AltModifier):
             points[self._index] = (at.x(), at.y())
         else:
-            reach = _REACH * self.context.pixel_size
             xs, ys = [each.x for each in others], [each.y for each in others]
-            points[self._index] = (_snapped(at.x(), xs, reach), _snapped(at.y(), ys, reach))
+            points[self._index] = (self._snapped(at.x(), xs), self._snapped(at.y(), ys))
         return tuple(points)
 
-
-def _snapped(value: float, others: list[float], reach: float) -> float:
-    best = min(others, key=lambda other: abs(other - value), default=None)
-    return best if best is not None and abs(best - value) <= reach else snap(value)
+    def _snapped(self, value: float, others: list[float]) -> float:
+        options = self.context.scene.options
+        best = min(others, key=lambda other: abs(other - value), default=None)
+        if best is not None and options.snaps_to_neighbors and abs(best - value) <= _REACH * self.context.pixel_size:
+            return best
+        return options.snap(value)

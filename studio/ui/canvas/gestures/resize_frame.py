@@ -46,4 +46,4 @@ class ResizeFrameGesture(Gesture):
 
     def _resized(self, pointer: PointerState) -> tuple[tuple[float, float], tuple[float, float]]:
         delta = pointer.scene - self.start.scene
-        return resized(self._frame, self._edges, delta.x(), delta.y())
+        return resized(self._frame, self._edges, delta.x(), delta.y(), self.context.scene.options.snap)

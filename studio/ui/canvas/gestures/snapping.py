@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -26,7 +26,14 @@ class SnapResult:
     guides: tuple[AlignmentGuide, ...] = ()
 
 
-def snap_to_neighbors(moved: Box, dx: float, dy: float, neighbors: Sequence[Box], reach: float) -> SnapResult:
+def snap_to_neighbors(
+    moved: Box,
+    dx: float,
+    dy: float,
+    neighbors: Sequence[Box],
+    reach: float,
+    to_grid: Callable[[float], float] = snap,
+) -> SnapResult:
     """The offset near (dx, dy) that puts `moved` on the grid or in line with a neighbor within `reach`."""
     target = moved.moved(dx, dy)
     x = _nearest(
@@ -35,8 +42,8 @@ def snap_to_neighbors(moved: Box, dx: float, dy: float, neighbors: Sequence[Box]
     y = _nearest(
         (target.top, target.center.y, target.bottom), [(b.top, b.center.y, b.bottom) for b in neighbors], reach
     )
-    dx = dx + x if x is not None else snap(moved.left + dx) - moved.left
-    dy = dy + y if y is not None else snap(moved.top + dy) - moved.top
+    dx = dx + x if x is not None else to_grid(moved.left + dx) - moved.left
+    dy = dy + y if y is not None else to_grid(moved.top + dy) - moved.top
     target = moved.moved(dx, dy)
     guides = (*_guides("x", target, neighbors), *_guides("y", target, neighbors))
     return SnapResult(dx, dy, guides)

@@ -14,10 +14,10 @@ _MIN_PITCH = 16.0
 """Minimum distance of dots in screen pixels; below it every second row is omitted."""
 
 
-def paint_grid(painter: QPainter, rect: QRectF, paint_context: PaintContext) -> None:
+def paint_grid(painter: QPainter, rect: QRectF, paint_context: PaintContext, grid: int = GRID) -> None:
     painter.fillRect(rect, paint_context.style.background)
     scale = paint_context.zoom.scale
-    pitch = float(GRID)
+    pitch = float(grid)
     while pitch * scale < _MIN_PITCH:
         pitch *= 2
     # Between two pitches, the rows that disappear at the next one fade out.

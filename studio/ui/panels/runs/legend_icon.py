@@ -29,6 +29,8 @@ class _LineIconEngine(QIconEngine):
 
     def pixmap(self, size: QSize, mode: QIcon.Mode, state: QIcon.State) -> QPixmap:
         picture = QPixmap(size)
+        if size.isEmpty():
+            return picture  # of a button that has no room
         picture.fill(QColor(0, 0, 0, 0))
         painter = QPainter(picture)
         self.paint(painter, picture.rect(), mode, state)

@@ -1,0 +1,1 @@
+"""Settings that the user chooses, as declarations and as values."""
