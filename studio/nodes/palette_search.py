@@ -13,7 +13,7 @@ from studio.nodes.parameter_words import ParameterWords, looks_like_a_value, nee
 from studio.nodes.types import NodeType
 
 EXACT, PREFIX, WHOLE_WORD, WORD, INSIDE, SCATTERED = 100.0, 80.0, 75.0, 60.0, 40.0, 15.0
-KEY, TAG, GROUP, SUMMARY = 0.95, 0.7, 0.5, 0.3
+KEY, TAG, GROUP, SUMMARY = 0.8, 0.7, 0.5, 0.3
 """Weights of matches outside the title."""
 TYPO = 6.0
 """Deduction for each typing error, from `SCATTERED` + `TYPO`."""

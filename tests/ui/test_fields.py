@@ -209,6 +209,9 @@ def test_invalid_continuation_reverts_the_valid_beginning(
     assert "15" in row._problem.text()
     user.key(Qt.Key.Key_Tab)
     assert isinstance(row.field, TypedField) and row.field.line.text() == shown(before["p"])
+    assert row._problem.isVisible() and row._problem.text().startswith("“15” was discarded: p must be")
+    user.enter(row.field.editor)
+    user.type("0.25")
     assert not row._problem.isVisible()
 
 

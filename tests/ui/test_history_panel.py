@@ -68,6 +68,7 @@ def test_enter_goes_to_the_state_chosen_with_the_arrow_keys(panel: HistoryPanel,
 
 
 def test_the_saved_state_is_marked(panel: HistoryPanel, project: Project, tmp_path: Path) -> None:
+    assert flags(panel, IS_SAVED) == []  # without a file
     project.store.mark_saved(project.store.document, tmp_path / "saved.gradwire")
     assert flags(panel, IS_SAVED) == [3]
     click(panel, 1)
@@ -90,7 +91,7 @@ def test_typing_is_one_readable_step(window: MainWindow, project: Project, qtbot
     user.key(Qt.Key.Key_Return)
     panel = project_panel(window, project)
     titles = [index(panel, row).data() for row in range(panel.model().rowCount())]
-    assert titles == ["Open", "Set hidden.out_features to 48"]
+    assert titles == ["New project", "Set hidden.out_features to 48"]
 
 
 def test_thousands_of_edits_can_be_undone() -> None:

@@ -105,6 +105,26 @@ def test_layers_in_a_block_are_not_missing(qtbot: QtBot, window: MainWindow, two
     assert [box.text() for box in listed.boxes.values()] == list(listed.boxes) == ["dense.hidden", "logits"]
 
 
+def test_layers_of_an_instance_are_folded(qtbot: QtBot, window: MainWindow, two_optimizers: Project) -> None:
+    store = two_optimizers.store
+    store.edit("Group", lambda document: group(document, ["hidden", "relu", "dropout", "logits"], "dense")[0])
+    qtbot.waitUntil(lambda: store.is_checked)
+    listed = layers(window, two_optimizers, "adam")
+    folded, inner = listed.groups["dense"], listed.boxes["dense.hidden"]
+    assert folded.box.text() == "dense (2 layers)" and not inner.isVisible()
+    QTest.mouseClick(folded.toggle, Qt.MouseButton.LeftButton)
+    assert inner.isVisible()
+    click(listed.all_layers)
+    click(inner)
+    assert store.document.nodes["adam"].trains == ("dense.logits",)
+    assert folded.box.checkState() is Qt.CheckState.PartiallyChecked
+    click(folded.box)
+    assert store.document.nodes["adam"].trains == ("dense.hidden", "dense.logits")
+    click(folded.box)  # at least one layer stays checked
+    assert store.document.nodes["adam"].trains == ("dense.hidden", "dense.logits")
+    assert folded.box.checkState() is Qt.CheckState.Checked
+
+
 def test_layers_of_the_selected_optimizer_are_highlighted(
     qtbot: QtBot, window: MainWindow, two_optimizers: Project
 ) -> None:

@@ -14,7 +14,9 @@ from studio.lowering.problems.quick_fixes import assign
 from studio.lowering.report import Report
 from studio.nodes.catalogue import catalogue
 from studio.ui.panels.problems_panel import ProblemsPanel
+from studio.ui.project.project import Project
 from studio.ui.project.project_store import ProjectStore
+from studio.ui.window.main_window import MainWindow
 from tests.ui.canvas.conftest import FakeChecker, delete_store
 
 
@@ -113,8 +115,20 @@ def test_focus_moves_to_the_next_problem_after_a_fix(qtbot: QtBot) -> None:
         qtbot.keyClick(QApplication.focusWidget(), Qt.Key.Key_Space)
         assert store.document.nodes["drop"].params["p"] == p
         qtbot.waitUntil(lambda problems=remaining: len(panel.rows) == len(problems))
-    assert panel.rows[0].hasFocus()
+    qtbot.waitUntil(panel.rows[0].hasFocus)  # new rows are shown by a queued call
     delete_store(store)
+
+
+def test_focus_moves_to_the_canvas_after_the_last_fix(window: MainWindow, project: Project, qtbot: QtBot) -> None:
+    project.store.edit("Set", lambda document: edits.set_param(document, "logits", "in_features", 100))
+    qtbot.waitUntil(lambda: bool(project.store.report.errors))
+    window.show_problems()
+    view = window.project_views[project]
+    [row] = view.problems.rows
+    qtbot.waitUntil(row.button.isVisible)
+    qtbot.mouseClick(row.button, Qt.MouseButton.LeftButton)
+    qtbot.waitUntil(lambda: project.store.is_checked and not view.problems.rows)
+    assert view.canvas.hasFocus()
 
 
 def test_rows_of_long_names_fit_the_panel(qtbot: QtBot) -> None:

@@ -193,10 +193,21 @@ def compile_now(source: str, title: str) -> Any:
     """Compiles a kernel at once, in parallel to the queue, and returns its function."""
     module = COMPILER.module_of(source, title)
     with _foreground_lock:
-        module.build(_foreground_process)
+        _foreground_titles.append(title)
+        try:
+            module.build(_foreground_process)
+        finally:
+            _foreground_titles.pop()
     return module.wait_for_function()
 
 
+def kernel_compiled_now() -> str:
+    """Title of the kernel that `compile_now` is compiling for another thread; empty if there is none."""
+    titles = _foreground_titles[-1:]
+    return titles[0] if titles else ""
+
+
+_foreground_titles: list[str] = []
 _foreground_lock = threading.Lock()
 _foreground_process = CompileProcess()
 
@@ -338,6 +349,7 @@ __all__ = [
     "compile_in_background",
     "evict_oldest",
     "is_cached",
+    "kernel_compiled_now",
     "read",
     "write",
 ]

@@ -23,6 +23,9 @@ REPEAT = Parameter(
     help="number of copies in a row, each with separate weights",
 )
 
+_LISTED = 4
+"""Number of node types that the summary of a block without a description lists."""
+
 
 class BlockTypes:
     """Types of the instances of some definitions, made when they are first asked for."""
@@ -46,13 +49,24 @@ class BlockTypes:
             return None
         if name not in self._made:
             self._open.add(name)
-            self._made[name] = _instance_type(name, block, [*self._promoted(block), REPEAT])
+            self._made[name] = _instance_type(name, block, [*self._promoted(block), REPEAT], self._contents(block))
             self._open.discard(name)
         return self._made[name]
 
     def _promoted(self, block: Block) -> list[Parameter]:
         found = ((name, self._parameter(block, refs)) for name, refs in block.params.items())
         return [replace(parameter, name=name) for name, parameter in found if parameter is not None]
+
+    def _contents(self, block: Block) -> str:
+        """What a block without a description consists of."""
+        if block.description.partition("\n")[0]:
+            return ""
+        inner = (self.type_of(node) for node in block.nodes.values() if node.type not in PORT_TYPES)
+        titles = list(dict.fromkeys(kind.title for kind in inner if kind is not None))
+        if not titles:
+            return "A block without nodes."
+        more = f" and {len(titles) - _LISTED} more" if len(titles) > _LISTED else ""
+        return f"Contains {', '.join(titles[:_LISTED])}{more}."
 
     def _parameter(self, block: Block, refs: tuple[ParamRef, ...]) -> Parameter | None:
         """The parameter of the first inner node that has it, with the value in the definition as its default."""
@@ -68,14 +82,14 @@ class BlockTypes:
         return None
 
 
-def _instance_type(name: str, block: Block, params: list[Parameter]) -> NodeType:
+def _instance_type(name: str, block: Block, params: list[Parameter], contents: str) -> NodeType:
     summary, _, rest = block.description.partition("\n")
     return NodeType(
         key=blocks.type_of(name),
         title=name,
         category="block",
         group="This project",
-        summary=summary or f"The block {name}.",
+        summary=summary or contents,
         help=rest.strip(),
         icon="block",
         tags=block.tags,

@@ -8,6 +8,14 @@ from dataclasses import dataclass
 from studio.nodes.types import CATEGORIES, TITLES, NodeType
 
 _GROUPS = (
+    "Images",
+    "Tables",
+    "Text",
+    "Arrays",
+    "Loader",
+    "Splits",
+    "Synthetic",
+    "Scaling",
     "Linear",
     "Convolution",
     "Pooling",
@@ -27,6 +35,9 @@ _GROUPS = (
 """Order of the groups in a category, most used first. Undeclared groups come last."""
 
 _MOST_USED = (
+    "data.Digits",
+    "data.Penguins",
+    "data.Shakespeare",
     "nn.Linear",
     "nn.MaxPool2d",
     "nn.LSTM",

@@ -20,6 +20,7 @@ from studio.ui.project.scope_store import ScopeStore
 from studio.ui.theme.theme import ThemeManager
 from studio.ui.widgets.empty_state import EmptyState
 from studio.ui.widgets.inputs import LineEdit
+from studio.ui.widgets.labels import quoted
 
 
 class PalettePanel(QWidget):
@@ -107,7 +108,7 @@ class PalettePanel(QWidget):
         if leaves and text.strip():
             self.tree.setCurrentIndex(leaves[0])
         self._stack.setCurrentWidget(self.tree if leaves else self.empty)
-        self.empty.set_text(f"No nodes match “{text.strip()}”", "The search covers titles, tags and keys.")
+        self.empty.set_text(f"No nodes match {quoted(text)}", "The search covers titles, tags and keys.")
 
     def _refresh(self, *_: object) -> None:
         """Show the blocks of the project and the libraries and, inside a block, the nodes that it can contain."""

@@ -16,6 +16,7 @@ from studio.ui.palette.palette_delegate import HEADING, ROW, PaletteDelegate
 from studio.ui.palette.palette_offers import Offer
 from studio.ui.theme.theme import ThemeManager
 from studio.ui.widgets.inputs import LineEdit
+from studio.ui.widgets.labels import quoted
 
 WIDTH = 480
 MAX_HEIGHT = 380
@@ -129,7 +130,7 @@ class SearchPalette(QWidget):
         self.tree.scrollToTop()
         self.tree.setVisible(bool(leaves))
         self.note.setVisible(not leaves)
-        self.note.setText(f"No nodes match “{text.strip()}”" if text.strip() else "No compatible nodes")
+        self.note.setText(f"No nodes match {quoted(text)}" if text.strip() else "No compatible nodes")
         self._arrange(len(groups), len(leaves))
 
     def _arrange(self, headings: int, rows: int) -> None:

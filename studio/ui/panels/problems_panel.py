@@ -32,6 +32,8 @@ class ProblemsPanel(QWidget):
 
     activated = Signal(str)
     """Name of the node to show."""
+    emptied = Signal()
+    """The last problem is gone, and it had the keyboard focus."""
 
     def __init__(self, store: ProjectStore, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -79,6 +81,8 @@ class ProblemsPanel(QWidget):
         for index, part in enumerate(before):
             if part is not None and ordered:  # keep the keyboard focus, on the next problem if this one is gone
                 self.rows[min(index, len(self.rows) - 1)].take_focus(part)
+        if not ordered and any(before):
+            self.emptied.emit()
 
     def _go(self, problem: Problem) -> None:
         path = problem.node or (problem.wire.target.node if problem.wire else None)

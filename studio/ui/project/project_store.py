@@ -54,7 +54,7 @@ class ProjectStore(QObject):
     ) -> None:
         super().__init__(parent)
         self.catalogue = catalogue
-        self.history = History(document)
+        self.history = History(document, "Open" if path else "New project")
         self._path = path
         self._title = title or "Untitled"
         self._selection: frozenset[str] = frozenset()

@@ -12,6 +12,7 @@ from PySide6.QtCore import QObject, QTimer, Signal
 
 from engine import cuda, fit
 from engine.compiler import Explanation
+from engine.compiler.kernels import kernel_cache
 from studio.document.document_errors import FileError
 from studio.lowering.problems.problem import Problem
 from studio.training.runs.run_history import MetricsUpdate, Run
@@ -72,6 +73,11 @@ class TrainingRunner(QObject):
     def is_active(self) -> bool:
         """Whether a run is in progress, paused or not."""
         return self._state in ("running", "paused")
+
+    @property
+    def awaited_kernel(self) -> str:
+        """The kernel whose compilation the first step waits for; empty if it does not wait."""
+        return kernel_cache.kernel_compiled_now() if self._state == "running" else ""
 
     @property
     def steps(self) -> int:

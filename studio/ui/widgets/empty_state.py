@@ -25,7 +25,7 @@ class EmptyState(QWidget):
         column.addStretch(1)
         column.addWidget(IconWidget(icon, "border-strong", 32), 0, Qt.AlignmentFlag.AlignHCenter)
         column.addSpacing(4)
-        self._title = label(title, "heading")
+        self._title = label(title, "heading", wrap=True)
         self._hint = label(hint, "dim", wrap=True)
         for text in (self._title, self._hint):
             text.setAlignment(Qt.AlignmentFlag.AlignHCenter)

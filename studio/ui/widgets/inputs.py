@@ -11,8 +11,19 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, TypeGuard
 
 from PySide6.QtCore import QEvent, QObject, QSize, Qt, Signal
-from PySide6.QtGui import QFocusEvent, QKeyEvent, QKeySequence, QValidator, QWheelEvent
-from PySide6.QtWidgets import QAbstractSpinBox, QComboBox, QLineEdit, QPlainTextEdit, QSlider, QSpinBox, QWidget
+from PySide6.QtGui import QFocusEvent, QKeyEvent, QKeySequence, QPaintEvent, QPalette, QValidator, QWheelEvent
+from PySide6.QtWidgets import (
+    QAbstractSpinBox,
+    QComboBox,
+    QLineEdit,
+    QPlainTextEdit,
+    QSlider,
+    QSpinBox,
+    QStyle,
+    QStyleOptionComboBox,
+    QStylePainter,
+    QWidget,
+)
 
 _NARROWEST = 80
 """Width of a drop-down list below which layouts do not squeeze it, in pixels."""
@@ -93,6 +104,11 @@ class LineEdit(_DraftMixin, QLineEdit):
     def __init__(self, text: str = "", parent: QWidget | None = None) -> None:
         super().__init__(text, parent)
         self.draft = Draft(self)
+        show_start(self)
+
+    def setText(self, text: str | None) -> None:
+        super().setText(text)
+        show_start(self)
 
 
 class TextEdit(QPlainTextEdit):
@@ -179,6 +195,19 @@ class SpinBox(_IgnoresWheel, _DraftMixin, QSpinBox):
 class ComboBox(_IgnoresWheel, QComboBox):
     """A drop-down list. It elides long choices where there is little room."""
 
+    def paintEvent(self, event: QPaintEvent) -> None:
+        """Elide the choice. With a style sheet, Qt cuts it off inside a letter."""
+        painter, option = QStylePainter(self), QStyleOptionComboBox()
+        self.initStyleOption(option)
+        if self.currentIndex() < 0 and self.placeholderText():
+            option.palette.setBrush(QPalette.ColorRole.ButtonText, option.palette.placeholderText())
+            option.currentText = self.placeholderText()
+        kind = QStyle.ComplexControl.CC_ComboBox
+        room = self.style().subControlRect(kind, option, QStyle.SubControl.SC_ComboBoxEditField, self).width()
+        option.currentText = option.fontMetrics.elidedText(option.currentText, Qt.TextElideMode.ElideRight, room)
+        painter.drawComplexControl(kind, option)
+        painter.drawControl(QStyle.ControlElement.CE_ComboBoxLabel, option)
+
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
@@ -195,9 +224,15 @@ class Slider(_IgnoresWheel, QSlider):
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
 
 
+def show_start(line: QLineEdit) -> None:
+    """Show the start of a text that is longer than the field, except while the user edits it."""
+    if not line.hasFocus():
+        line.setCursorPosition(0)
+
+
 def _is_shortcut_override(event: QEvent) -> TypeGuard[QKeyEvent]:
     """Whether this is Qt's ShortcutOverride event, which lets the widget claim a key before window commands."""
     return event.type() == QEvent.Type.ShortcutOverride and isinstance(event, QKeyEvent)
 
 
-__all__ = ["AbstractSpinBox", "ComboBox", "Draft", "LineEdit", "Slider", "SpinBox", "TextEdit"]
+__all__ = ["AbstractSpinBox", "ComboBox", "Draft", "LineEdit", "Slider", "SpinBox", "TextEdit", "show_start"]

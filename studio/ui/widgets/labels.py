@@ -14,6 +14,8 @@ Role = Literal[
     "title", "heading", "section", "dim", "small", "error", "warning", "mono", "mono-dim", "mono-warning", ""
 ]
 
+_LONGEST_TEXT = 40
+"""Maximum number of characters of a shortened text."""
 _LONGEST_WORD = 120
 """Width in pixels beyond which a word of a wrapping label is broken if there is no room."""
 
@@ -32,6 +34,16 @@ def label(text: str, role: Role = "", *, wrap: bool = False, selectable: bool = 
 def tip(text: str) -> str:
     """Escape a tooltip. Qt would interpret HTML in it and load images from the URLs inside."""
     return f"<qt>{html.escape(text).replace(chr(10), '<br>')}</qt>" if "<" in text else text
+
+
+def quoted(text: str) -> str:
+    """The text in quotation marks, cut at the end if it is long."""
+    return f"“{shortened(' '.join(text.split()))}”"
+
+
+def shortened(text: str) -> str:
+    """The text, cut at the end if it has more than 40 characters."""
+    return text if len(text) <= _LONGEST_TEXT else f"{text[: _LONGEST_TEXT - 1]}…"
 
 
 def line() -> QFrame:

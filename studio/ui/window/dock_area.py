@@ -132,3 +132,6 @@ class DockArea(QObject):
             bar.setDrawBase(False)
             bar.setExpanding(False)
             bar.setDocumentMode(True)
+            if bar.property("role") != "dense":
+                bar.setProperty("role", "dense")
+                bar.style().polish(bar)

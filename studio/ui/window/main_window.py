@@ -30,6 +30,7 @@ from studio.ui.settings import Settings
 from studio.ui.theme.theme import ThemeManager
 from studio.ui.trials.learning_rate_dialog import LearningRateDialog
 from studio.ui.trials.overfit_dialog import OverfitDialog
+from studio.ui.widgets.labels import shortened
 from studio.ui.window import menu_bar
 from studio.ui.window.command_palette import CommandPalette
 from studio.ui.window.command_window import CommandWindow
@@ -456,7 +457,8 @@ class MainWindow(CommandWindow):
     def _update_tab(self, project: Project, *_: object) -> None:
         store = project.store
         index = self.tabs.indexOf(self.project_views[project].canvas)
-        self.tabs.setTabText(index, store.name if store.is_saved else f"{store.name} •")
+        name = shortened(store.name)
+        self.tabs.setTabText(index, name if store.is_saved else f"{name} •")
         self.tabs.setTabToolTip(index, str(store.path or "Not saved yet"))
         if project is self.project:
             self.setWindowTitle(f"{store.name}[*] – Gradwire")

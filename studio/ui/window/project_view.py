@@ -122,6 +122,7 @@ class ProjectView(QObject):
         self._runs_when_checked = False
         self.canvas.zoom_changed.connect(self.zoomed)
         self.problems.activated.connect(self.canvas.reveal)
+        self.problems.emptied.connect(self.canvas.setFocus)
         self.data.node_requested.connect(self.canvas.reveal)
         self.fitter.status_message.connect(self.status_message)
         self.data.source_requested.connect(self._search_node)

@@ -26,6 +26,7 @@ _MAX_VALUES = 7
 _SEARCH = "Search commands"
 _MIN_WIDTH, _NARROW = 400, 620
 """Minimum width, and the width in pixels below which the search button shows only its icon."""
+_KERNEL_HELP = "The first step waits for kernels. They are compiled once on this machine; later runs load them."
 _REFRESH_MS = 150
 """Minimum interval between updates of the values."""
 
@@ -103,7 +104,11 @@ class TopBar(QWidget):
         self._bar.setValue(round(1000 * progress.fraction))
         # The length of a stream is unknown. A bar that stays empty would look stalled.
         self._bar.setVisible(run is not None and not (progress.step and progress.steps is None))
-        self._progress_text.setText(_progress_text(progress, state))
+        kernel = self._project.runner.awaited_kernel if self._project and not progress.step else ""
+        self._progress_text.setText(_progress_text(progress, state, kernel))
+        self._progress_text.setToolTip(_KERNEL_HELP if kernel else "")
+        if state == "running" and not progress.step:
+            self._schedule()  # kernels send no events
         self.live_values.show_values(self._live_values(progress))
         if self._project is not None:
             self.device.setCurrentIndex(self.device.findData(self._project.store.document.training.device))
@@ -273,9 +278,10 @@ def _data_wait_value(share: float) -> _LiveValue:
     return _LiveValue("Data wait", f"{share:.0%}", tip=f"{tip}.", is_warning=is_much)
 
 
-def _progress_text(progress: RunProgress, state: str) -> str:
+def _progress_text(progress: RunProgress, state: str, kernel: str) -> str:
     if not progress.step:
-        return {"running": "Starting…", "failed": "Failed before the first batch"}.get(state, "Ready")
+        starting = f"Compiling kernel {kernel}…" if kernel else "Starting…"
+        return {"running": starting, "failed": "Failed before the first batch"}.get(state, "Ready")
     epoch = f"Epoch {progress.epoch} of {progress.epochs}" if progress.epochs else f"Epoch {progress.epoch}"
     parts = [epoch]
     if state in ("running", "paused", "stopped", "failed"):

@@ -19,7 +19,7 @@ from studio.ui.widgets.labels import ElidedLabel, label, tip
 from studio.ui.window.graph_thumbnail import GraphThumbnail
 
 TUTORIALS = Path(__file__).resolve().parents[3] / "docs" / "tutorials"
-_WIDTH, _COLUMNS, _CARD_WIDTH = 1160, 3, 200
+_WIDTH, _COLUMNS, _CARD_WIDTH, _START_WIDTH = 1160, 3, 200, 220
 FIRST = "digits-mlp"
 """Template that the one-click button opens and trains."""
 
@@ -56,7 +56,7 @@ class WelcomePage(QScrollArea):
         self._column.addSpacing(32)
         columns = QHBoxLayout()
         columns.setSpacing(40)
-        columns.addLayout(self._start(), 0)
+        columns.addWidget(self._start(), 0)
         columns.addLayout(self._cards(), 1)
         self._column.addLayout(columns)
         self._column.addStretch(1)
@@ -106,8 +106,10 @@ class WelcomePage(QScrollArea):
             row.addWidget(self.first, 0, Qt.AlignmentFlag.AlignVCenter)
         return row
 
-    def _start(self) -> QVBoxLayout:
-        column = QVBoxLayout()
+    def _start(self) -> QWidget:
+        start = QWidget()
+        column = QVBoxLayout(start)
+        column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(2)
         column.addWidget(label("Start", "section"))
         column.addSpacing(6)
@@ -128,10 +130,8 @@ class WelcomePage(QScrollArea):
         self._recent.setSpacing(2)
         column.addLayout(self._recent)
         column.addStretch(1)
-        holder = QWidget()
-        holder.setFixedWidth(220)
-        column.addWidget(holder)
-        return column
+        start.setFixedWidth(_START_WIDTH)
+        return start
 
     def _cards(self) -> QVBoxLayout:
         column = QVBoxLayout()

@@ -14,13 +14,14 @@ import engine
 from engine import fit, nn
 from engine.errors import ShapeError
 from studio.document import blocks, edits
-from studio.document.block_edits import demote, edit_block, promote, rename_param
+from studio.document.block_edits import demote, describe_block, edit_block, promote, rename_param
 from studio.document.block_expansion import Expansion
 from studio.document.block_grouping import group, unpack
 from studio.document.document_errors import EditError
 from studio.document.model import Block, Document, Endpoint, Node, ParamRef
 from studio.document.project_format import dumps, loads
 from studio.lowering import check, lower
+from studio.lowering.analysis.block_types import known_type
 from studio.lowering.report import Report
 from studio.nodes import catalogue
 from tests.studio.lowering.graphs import digits, mlp, wire
@@ -66,6 +67,15 @@ def test_a_block_is_a_class() -> None:
     ) in text
     assert "        self.dense = Dense()\n" in text
     assert "        dense = self.dense(flatten)\n        logits = self.logits(dense)\n" in text
+
+
+def test_a_block_without_description_lists_its_contents() -> None:
+    document = grouped(mlp(), "hidden", "relu")
+    kind = known_type(document, catalogue(), "dense")
+    assert kind is not None and kind.summary == "Contains Linear, ReLU."
+    described = describe_block(document, "dense", "A layer.\nWith details.")
+    kind = known_type(described, catalogue(), "dense")
+    assert kind is not None and (kind.summary, kind.help) == ("A layer.", "With details.")
 
 
 def test_figures_are_shown_inside_and_summed_on_the_instance() -> None:

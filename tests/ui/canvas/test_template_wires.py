@@ -82,6 +82,8 @@ def test_wires_of_a_template_cross_no_node_and_do_not_merge(
 ) -> None:
     checker.report = check(template.document, catalogue())
     view = make_view(template.document)
+    boxes = view.canvas_scene.boxes()  # as wide as their values, such as the means of all columns
+    assert [(a, b) for a, b in combinations(boxes, 2) if boxes[a].overlaps(boxes[b])] == []
     assert routing_faults(view) == []
     MouseAndKeyboard(view).key(Qt.Key.Key_L)
     qtbot.waitUntil(lambda: view.store.project.history.position == 1 and not view.auto_layout.is_busy)

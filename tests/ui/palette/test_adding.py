@@ -118,6 +118,13 @@ def test_a_new_node_is_wired_to_the_selected_one(user: MouseAndKeyboard, store: 
     assert "adam.optimizer -> cosine_annealing.optimizer" in wires(store)
 
 
+def test_what_usually_follows_comes_before_an_equal_key(user: MouseAndKeyboard, qtbot: QtBot) -> None:
+    user.click(user.node("hidden"))
+    palette = open_by_tab(user, qtbot)
+    user.type("cross", palette.field)  # the key of Cross product
+    assert rows(palette)[0] == "Cross entropy"
+
+
 def test_a_new_node_goes_between_a_wired_node_and_what_follows(
     user: MouseAndKeyboard, store: ProjectStore, qtbot: QtBot
 ) -> None:

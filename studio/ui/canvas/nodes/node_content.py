@@ -72,7 +72,7 @@ def node_content(
     problems = tuple(problems)
     return NodeContent(
         name=name,
-        kind="" if _is_named_after(name, kind.title) else kind.title,
+        kind="" if is_named_after(name, kind.title) else kind.title,
         icon=kind.icon,
         category=kind.category,
         inputs=kind.inputs,
@@ -90,7 +90,7 @@ def node_content(
     )
 
 
-def _is_named_after(name: str, title: str) -> bool:
+def is_named_after(name: str, title: str) -> bool:
     """Whether the name is derived from the title, such as "linear_2" from Linear."""
     compact, default = name.replace("_", ""), to_identifier(title).replace("_", "").removesuffix("loss")
     suffix = compact.removeprefix(default).removeprefix("loss")

@@ -31,6 +31,7 @@ ICONS = {
     "Lay": "layout",
     "Move": "layout",
     "Mute": "mute",
+    "New": "new",
     "Open": "open",
     "Paste": "paste",
     "Recompute": "recomputed",
@@ -52,16 +53,21 @@ class HistoryModel(QAbstractListModel):
         super().__init__(parent)
         self._store = store
         self._count = len(self._history)
-        self._saved = self._history.saved_position
+        self._saved = self._saved_row
 
     @property
     def _history(self) -> History:
         return self._store.history
 
+    @property
+    def _saved_row(self) -> int | None:
+        """The state in the project file; None without a file."""
+        return None if self._store.path is None else self._history.saved_position
+
     def refresh(self) -> None:
         """Show the present states."""
         count = len(self._history)
-        self._saved = self._history.saved_position
+        self._saved = self._saved_row
         if count > self._count:
             self.beginInsertRows(QModelIndex(), self._count, count - 1)
             self._count = count

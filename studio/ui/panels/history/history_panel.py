@@ -41,6 +41,7 @@ class HistoryPanel(QListView):
         self.clicked.connect(self._go_to)
         store.document_changed.connect(self._refresh)
         store.saved_changed.connect(self._refresh)
+        store.path_changed.connect(self._refresh)
         self._refresh()
 
     def keyPressEvent(self, event: QKeyEvent) -> None:

@@ -27,6 +27,8 @@ class NameField(QWidget):
         super().__init__()
         self._name, self._find_problem = name, problem
         self._settle = DeferredChange(self._show_name, self)
+        self._discarded = ""
+        """Message about an invalid name that was discarded when the field was left."""
         self.line = LineEdit(name)
         self.line.setAccessibleName(title)
         self._problem = label("", "error", wrap=True)
@@ -50,11 +52,18 @@ class NameField(QWidget):
     def _show_name(self) -> None:
         self.line.setText(self._name)
         self._check(self._name)
+        if self._discarded:
+            self._problem.setText(self._discarded)
+            self._problem.show()
+            self._discarded = ""
+
+    def _find_any_problem(self, new: str) -> str | None:
+        return None if new == self._name else node_names.problem(new) or self._find_problem(new)
 
     def _check(self, text: str) -> bool:
         """Show why a name cannot be used, or the identifier that it becomes. Returns whether it can be used."""
         new = node_names.name_from_title(text)
-        problem = None if new == self._name else node_names.problem(new) or self._find_problem(new)
+        problem = self._find_any_problem(new)
         self._problem.setText(f"{new!r} {problem}." if problem else "")
         self._problem.setVisible(problem is not None)
         self._derived.setText(f"Stored as {new}.")
@@ -65,6 +74,7 @@ class NameField(QWidget):
         new, old = node_names.name_from_title(self.line.text()), self._name
         if not self._check(self.line.text()):
             if not self.line.hasFocus():
+                self._discarded = f"{new!r} was discarded: it {self._find_any_problem(new)}."
                 self._settle.run()
         elif new != old:
             self._name = new

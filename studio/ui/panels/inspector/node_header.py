@@ -11,6 +11,7 @@ from studio.document import edits, node_names
 from studio.document.model import Document
 from studio.lowering.problems.problem import Problem
 from studio.nodes.types import NodeType, Role
+from studio.ui.canvas.nodes.node_content import is_named_after
 from studio.ui.project.freezing import can_freeze
 from studio.ui.project.scope_store import ScopeStore
 from studio.ui.theme import icons
@@ -29,6 +30,8 @@ class NodeHeader(QWidget):
         self._store = store
         self._name = name
         self._settle = DeferredChange(self.refresh, self)
+        self._discarded = ""
+        """Message about an invalid name that was discarded when the field was left."""
         self._is_port = kind is not None and kind.role is Role.PORT
         self._is_of_model = kind is not None and kind.role in (Role.LAYER, Role.OPERATION)
         node = store.document.nodes[name]
@@ -57,7 +60,11 @@ class NodeHeader(QWidget):
         self._derived = label("", "dim", wrap=True)
         self._derived.hide()
         column.addWidget(self._derived)
-        column.addWidget(label(kind.summary if kind else f"Unknown type {node.type}", "dim", wrap=True))
+        if kind is None:
+            column.addWidget(label(f"Unknown type {node.type}", "dim", wrap=True))
+        elif kind.role is not Role.BLOCK:  # the section of the block describes it
+            about = "" if is_named_after(name, kind.title) else f"{kind.title}: "
+            column.addWidget(label(about + kind.summary, "dim", wrap=True))
         column.addLayout(self._switches())
         self.refresh()
 
@@ -72,6 +79,9 @@ class NodeHeader(QWidget):
         if not self.name.hasFocus():
             self.name.setText(self._name)
             self._check(self._name)
+            self._problem.setText(self._discarded)
+            self._problem.setVisible(bool(self._discarded))
+            self._discarded = ""
 
     def _switches(self) -> QVBoxLayout:
         """Toggle buttons, two in a row."""
@@ -121,8 +131,9 @@ class NodeHeader(QWidget):
         if new == self._name:
             self.name.setText(new)
             return
-        if self._check(self.name.text()) is not None:
+        if (problem := self._check(self.name.text())) is not None:
             if not self.name.hasFocus():
+                self._discarded = f"{new!r} was discarded: it {problem}."
                 self._settle.run()
             return
         old, self._name = self._name, new

@@ -85,6 +85,8 @@ class ParameterRow(QWidget):
         if isinstance(self.field, TypedField):
             self.field.accepts_copies = setting.per_copy
         self._typed_problem = ""
+        self._discarded = ""
+        """Message about invalid text that was discarded when the field was left."""
         self._value = RowState()
         self._settle = DeferredChange(self._forget_typed, self)
         grid = self._grid = QGridLayout(self)
@@ -184,7 +186,7 @@ class ParameterRow(QWidget):
         return f"{self._setting.subject}:{gesture}" if gesture else None
 
     def _refuse(self, problem: str) -> None:
-        self._typed_problem = problem
+        self._typed_problem, self._discarded = problem, ""
         self._show_problem()
 
     def _leave(self) -> None:
@@ -194,6 +196,8 @@ class ParameterRow(QWidget):
 
     def _forget_typed(self) -> None:
         if not self.field.editor.hasFocus():
+            problem, text = self.field.draft_problem(), _shortened(self.field.text())
+            self._discarded = f"“{text}” was discarded: {self.parameter.name} {problem}." if problem else ""
             self._typed_problem = ""
             self.show_value(self._value)
 
@@ -203,8 +207,8 @@ class ParameterRow(QWidget):
             each = values_per_copy(self._value.value) if self._setting.per_copy else None
             problems = map(self.parameter.problem, [self._value.value] if each is None else each)
             problem = next(filter(None, problems), "")
-        self._problem.setText(f"{self.parameter.name} {problem}." if problem else "")
-        self._problem.setVisible(bool(problem))
+        self._problem.setText(f"{self.parameter.name} {problem}." if problem else self._discarded)
+        self._problem.setVisible(bool(self._problem.text()))
         self.field.set_invalid(bool(problem))
 
 

@@ -12,7 +12,7 @@ from studio.ui.panels.inspector.parameter_fields import Field
 from studio.ui.panels.inspector.parameter_text import InvalidTextError, is_incomplete, read, shown, stepped
 from studio.ui.panels.inspector.path_edit import PathEdit
 from studio.ui.widgets import buttons
-from studio.ui.widgets.inputs import AbstractSpinBox, Draft, LineEdit
+from studio.ui.widgets.inputs import AbstractSpinBox, Draft, LineEdit, show_start
 
 
 class TypedField(Field):
@@ -38,6 +38,7 @@ class TypedField(Field):
         is_typed_in = self.draft.is_open or self.line.hasFocus()
         if not self._is_emitting and not (is_typed_in and self._document_text == before):
             self.line.setText(self._document_text)
+            show_start(self.line)
 
     def draft_problem(self) -> str:
         text = self.line.text()
