@@ -106,7 +106,8 @@ class TopBar(QWidget):
         self._bar.setVisible(run is not None and not (progress.step and progress.steps is None))
         kernel = self._project.runner.awaited_kernel if self._project and not progress.step else ""
         self._progress_text.setText(_progress_text(progress, state, kernel))
-        self._progress_text.setToolTip(_KERNEL_HELP if kernel else "")
+        if kernel:
+            self._progress_text.setToolTip(_KERNEL_HELP)
         if state == "running" and not progress.step:
             self._schedule()  # kernels send no events
         self.live_values.show_values(self._live_values(progress))
