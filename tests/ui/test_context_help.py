@@ -9,13 +9,15 @@ from PySide6.QtWidgets import QWidget
 from pytestqt.qtbot import QtBot
 
 from studio.document import edits
+from studio.document.block_grouping import group
 from studio.lowering.problems.problem import Problem
 from studio.lowering.problems.problem_help import HELP
 from studio.nodes.catalogue import catalogue
 from studio.reference.node_pages import section as node_section
 from studio.ui.panels.problems_panel import ProblemRow
 from studio.ui.project.project import Project
-from studio.ui.window.context_help import CANVAS, PAGE, topic_of
+from studio.ui.window.context_help import CANVAS, PAGE, Topic, topic_of
+from studio.ui.window.graph_thumbnail import GraphThumbnail
 from studio.ui.window.help_page import HelpPage, section
 from studio.ui.window.main_window import MainWindow
 
@@ -40,6 +42,22 @@ def test_help_on_the_selected_node(qtbot: QtBot, window: MainWindow, project: Pr
     assert "N×32" in text
 
 
+def test_help_on_a_block_has_a_picture(qtbot: QtBot, window: MainWindow, project: Project) -> None:
+    project.store.edit("Group", lambda document: group(document, ["hidden", "relu"], "dense")[0])
+    qtbot.waitUntil(lambda: project.store.is_checked)
+    project.scope.select(["dense"])
+    assert window.canvas is not None
+    window.canvas.setFocus()
+    QTest.keyClick(window.canvas, Qt.Key.Key_F1)
+    [page] = window.findChildren(HelpPage)
+    [picture] = page.findChildren(GraphThumbnail)
+    assert picture.isVisible() and picture.accessibleName() == "Graph of dense"
+    colors = picture.grab().toImage()
+    shown = {colors.pixelColor(x, y).name() for x in range(0, colors.width(), 4) for y in range(0, colors.height(), 4)}
+    assert len(shown) > 3
+    page.close()
+
+
 def test_help_on_a_problem(qtbot: QtBot, window: MainWindow, project: Project) -> None:
     project.store.edit("Set", lambda document: edits.set_param(document, "logits", "in_features", 100))
     qtbot.waitUntil(lambda: bool(project.store.report.errors))
@@ -58,7 +76,7 @@ def test_help_on_a_panel(qtbot: QtBot, window: MainWindow, project: Project) -> 
     assert window.canvas is not None
     assert help_text(qtbot, window, window.canvas).startswith(f"{CANVAS}\n")
     for dock in window.docks:
-        assert topic_of(window, dock.panel) == (dock.title, section(PAGE, dock.title))
+        assert topic_of(window, dock.panel) == Topic(dock.title, section(PAGE, dock.title))
 
 
 def test_markup_in_a_message_is_shown_literally(qtbot: QtBot, window: MainWindow) -> None:

@@ -7,6 +7,8 @@ from typing import NamedTuple, TypeVar
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QApplication, QWidget
 
+from studio.document import blocks
+from studio.document.model import Document
 from studio.lowering.analysis.block_types import known_type
 from studio.nodes.types import NodeType, Role
 from studio.reference.block_pages import block_section
@@ -16,6 +18,7 @@ from studio.ui.canvas.overlays.canvas_tooltips import shape_at
 from studio.ui.panels.problems_panel import ProblemRow
 from studio.ui.window.command_window import CommandWindow
 from studio.ui.window.dock import Dock
+from studio.ui.window.graph_thumbnail import GraphThumbnail
 from studio.ui.window.help_page import HelpPage
 from studio.ui.window.help_page import section as page_section
 
@@ -31,11 +34,14 @@ class Topic(NamedTuple):
     title: str
     text: str
     """Markdown."""
+    graph: Document | None = None
+    """The graph of a block. The page shows a picture of it."""
 
 
 def show_context_help(window: CommandWindow) -> None:
     topic = topic_of(window, QApplication.focusWidget())
-    page = HelpPage(topic.title, topic.text, window)
+    picture = GraphThumbnail(topic.graph, window.project.store.catalogue) if topic.graph and window.project else None
+    page = HelpPage(topic.title, topic.text, window, picture)
     page.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
     page.show()
 
@@ -78,10 +84,12 @@ def _selected(window: CommandWindow) -> Topic | None:
     if window.project is None:
         return None
     store = window.project.scope
-    types = (
-        known_type(store.document, store.catalogue, name) for name in store.document.nodes if name in store.selection
-    )
-    return next((Topic(kind.title, _reference(kind)) for kind in types if kind is not None), None)
+    for name, node in store.document.nodes.items():
+        if name in store.selection and (kind := known_type(store.document, store.catalogue, name)) is not None:
+            block = store.document.blocks.get(blocks.name_of(node) or "")
+            graph = block and Document(block.nodes, block.wires, blocks=store.document.blocks)
+            return Topic(kind.title, _reference(kind), graph)
+    return None
 
 
 def _reference(kind: NodeType) -> str:

@@ -30,9 +30,11 @@ def examples(name: str, title: str) -> list[str]:
 
 
 class HelpPage(QDialog):
-    """A modeless dialog with one section of the documentation."""
+    """A modeless dialog with one section of the documentation, below an optional picture."""
 
-    def __init__(self, title: str, markdown: str, parent: QWidget | None = None) -> None:
+    def __init__(
+        self, title: str, markdown: str, parent: QWidget | None = None, picture: QWidget | None = None
+    ) -> None:
         super().__init__(parent)
         self.setWindowTitle(title)
         self.text = QTextBrowser()
@@ -47,6 +49,9 @@ class HelpPage(QDialog):
         buttons.rejected.connect(self.reject)
         column = QVBoxLayout(self)
         column.setContentsMargins(12, 12, 12, 12)
+        if picture is not None:
+            picture.setAccessibleName(f"Graph of {title}")
+            column.addWidget(picture)
         column.addWidget(self.text, 1)
         column.addWidget(buttons)
         self.resize(_SIZE)
