@@ -52,6 +52,7 @@ from engine.registry.parameter import (
 )
 from engine.registry.signature import (
     argument_help,
+    docstring_help,
     documentation,
     parameters,
 )
@@ -85,6 +86,7 @@ __all__ = [
     "Size",
     "TRANSFORMS",
     "argument_help",
+    "docstring_help",
     "documentation",
     "parameters",
 ]

@@ -126,6 +126,8 @@ class Parameter:
     """Words allowed as elements of a tuple, such as "N" in the sizes "N, -1, 4"."""
     grammar: Callable[[str], str | None] | None = field(default=None, compare=False, repr=False)
     """Returns why a text is invalid, as the end of a sentence, or None."""
+    is_code: bool = False
+    """Whether the text is Python source of several lines."""
 
     @property
     def required(self) -> bool:

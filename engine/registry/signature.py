@@ -42,11 +42,12 @@ def _plain(text: str) -> str:
 def argument_help(target: Callable[..., Any]) -> dict[str, str]:
     """Return the lines of the ``Args:`` sections of a function, or of a class and its bases, by argument."""
     documented = reversed(target.__mro__) if isinstance(target, type) else (target,)
-    return {name: text for one in documented for name, text in _own_help(one.__doc__ or "")}
+    return {name: text for one in documented for name, text in docstring_help(one.__doc__ or "")}
 
 
 @functools.cache
-def _own_help(docstring: str) -> tuple[tuple[str, str], ...]:
+def docstring_help(docstring: str) -> tuple[tuple[str, str], ...]:
+    """The lines of the ``Args:`` section of a docstring, with their arguments."""
     text = _plain(inspect.cleandoc(docstring))
     section = re.search(r"^Args:\n((?:[ ]{4}.*\n?|\n)+)", text, re.MULTILINE)
     found = re.findall(r"^ {4}(\w+): ((?:.*\n?)(?: {5,}.*\n?)*)", section[1] if section else "", re.MULTILINE)

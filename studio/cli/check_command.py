@@ -6,15 +6,15 @@ import typer
 
 from studio.cli.error_output import BAD_INPUT, print_json, print_text
 from studio.cli.error_reporting import report_errors
-from studio.cli.shared_options import Assignments, File, Json, print_problems, project_folder, read_project
+from studio.cli.shared_options import Assignments, File, Json, Trust, print_problems, project_folder, read_project
 from studio.lowering.check import check as check_document
 from studio.lowering.problems.problem_groups import grouped
 from studio.nodes.catalogue import catalogue
 
 
-def check(file: File, assignments: Assignments = None, as_json: Json = False) -> None:
+def check(file: File, assignments: Assignments = None, trust: Trust = False, as_json: Json = False) -> None:
     with report_errors(as_json=as_json):
-        document = read_project(file, assignments)
+        document = read_project(file, assignments, trust=trust)
         report = check_document(document, catalogue(), base=project_folder(file))
     print_problems(file, document, report.problems, as_json=as_json)
     errors = len(report.errors)

@@ -30,6 +30,10 @@ COMMANDS = {
         "studio.cli.sweep:sweep",
         "Train a project with many parameter values, in parallel.",
     ),
+    "trust": (
+        "studio.cli.trust_command:trust",
+        "Show the Python code of a project, and let it run from now on.",
+    ),
     "data": (
         "studio.cli.data_command:data",
         "Show statistics and problems of the data at a node.",
@@ -76,8 +80,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command.
 
     Returns:
-        Exit code: 0 done, 1 run failed, projects differ or output not written, 2 usage error or unusable file, 130
-        interrupted, 141 output pipe closed, 143 terminated.
+        Exit code: 0 done, 1 run failed, projects differ or output not written, 2 usage error or unusable file, 3
+        the project contains Python code that is not trusted, 130 interrupted, 141 output pipe closed, 143 terminated.
     """
     with output_streams.guard_streams(), interrupts.raise_on_interrupt() as signals:
         try:

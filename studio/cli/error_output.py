@@ -8,7 +8,7 @@ import sys
 from collections.abc import Mapping
 from typing import Any, Literal, TypeAlias
 
-FAILED, BAD_INPUT, INTERRUPTED, CLOSED_PIPE = 1, 2, 130, 141
+FAILED, BAD_INPUT, UNTRUSTED, INTERRUPTED, CLOSED_PIPE = 1, 2, 3, 130, 141
 
 Severity: TypeAlias = Literal["error", "warning"]
 

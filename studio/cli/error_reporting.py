@@ -10,10 +10,11 @@ from typing import NoReturn
 import typer
 
 from engine.errors import EngineError, WeightsError
-from studio.cli.error_output import BAD_INPUT, InputError, print_error, print_json
+from studio.cli.error_output import BAD_INPUT, UNTRUSTED, InputError, print_error, print_json
 from studio.document.document_errors import DocumentError, FileError
 from studio.lowering.problems.problem import Problem
 from studio.lowering.program import LoweringError
+from studio.lowering.user_code.code_problems import UNTRUSTED as UNTRUSTED_CODE
 
 
 @contextmanager
@@ -27,7 +28,8 @@ def report_errors(*, as_json: bool = False) -> Iterator[None]:
     except LoweringError as error:
         for problem in error.problems[:-1]:
             print_problem(problem, as_json=as_json)
-        exit_with_error(error.problems[-1], as_json=as_json)
+        last = error.problems[-1]
+        exit_with_error(last, as_json=as_json, code=UNTRUSTED if last.code == UNTRUSTED_CODE else BAD_INPUT)
     except InputError as error:
         exit_with_error(Problem("error", "bad-usage", str(error)), as_json=as_json)
     except (FileError, FileNotFoundError, WeightsError) as error:

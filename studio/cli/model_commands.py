@@ -20,7 +20,16 @@ from engine.fit.batch_iteration import batch_count
 from studio.cli.error_output import FAILED, InputError, print_error, print_json, print_text
 from studio.cli.error_reporting import exit_with_error, report_errors
 from studio.cli.progress_display import track_progress
-from studio.cli.shared_options import Assignments, DeviceName, File, Json, check_or_exit, project_folder, read_project
+from studio.cli.shared_options import (
+    Assignments,
+    DeviceName,
+    File,
+    Json,
+    Trust,
+    check_or_exit,
+    project_folder,
+    read_project,
+)
 from studio.cli.training_options import find_weights, parse_device
 from studio.document.document_errors import FileError
 from studio.document.model import Document
@@ -64,10 +73,15 @@ Steps = Annotated[int, typer.Option(metavar="N", min=2, help="Maximum number of 
 
 
 def evaluate(
-    file: File, weights: Weights, device: DeviceName = None, assignments: Assignments = None, as_json: Json = False
+    file: File,
+    weights: Weights,
+    device: DeviceName = None,
+    assignments: Assignments = None,
+    trust: Trust = False,
+    as_json: Json = False,
 ) -> None:
     with report_errors(as_json=as_json):
-        task = _build_task(file, read_project(file, assignments), weights, device, as_json=as_json)
+        task = _build_task(file, read_project(file, assignments, trust=trust), weights, device, as_json=as_json)
         validation = task.setup().validation
         batches = 0 if validation is None else batch_count(validation)
         [*_, found] = track_progress(fit.evaluate(task), batches, "evaluating", hidden=as_json)
@@ -102,12 +116,13 @@ def predict(
     unseen: Unseen = "zeros",
     device: DeviceName = None,
     assignments: Assignments = None,
+    trust: Trust = False,
     as_json: Json = False,
 ) -> None:
     with report_errors(as_json=as_json):
         if out is not None and out.suffix not in (".csv", ".npy"):
             raise InputError(f"--out {out}: the file name must end in .csv or .npy.")
-        document = read_project(file, assignments)
+        document = read_project(file, assignments, trust=trust)
         training_splits = _training_splits(file, document)
         output_batches: list[NDArray[Any]] = []
         names: list[str] = []
@@ -162,10 +177,11 @@ def find_rate(
     high: Annotated[float, typer.Option(metavar="RATE", help="Last learning rate.")] = 10.0,
     device: DeviceName = None,
     assignments: Assignments = None,
+    trust: Trust = False,
     as_json: Json = False,
 ) -> None:
     with report_errors(as_json=as_json):
-        task = _build_task(file, read_project(file, assignments), None, device, as_json=as_json)
+        task = _build_task(file, read_project(file, assignments, trust=trust), None, device, as_json=as_json)
         if not 0 < low < high:
             raise InputError(f"--low must be above 0 and below --high, but they are {low:g} and {high:g}.")
     for event in track_progress(
@@ -190,10 +206,11 @@ def overfit(
     steps: Steps = 200,
     device: DeviceName = None,
     assignments: Assignments = None,
+    trust: Trust = False,
     as_json: Json = False,
 ) -> None:
     with report_errors(as_json=as_json):
-        task = _build_task(file, read_project(file, assignments), None, device, as_json=as_json)
+        task = _build_task(file, read_project(file, assignments, trust=trust), None, device, as_json=as_json)
     [*_, last] = track_progress(fit.overfit_one_batch(task, steps=steps), steps, "training", hidden=as_json)
     learns = last.share < LEARNS_BELOW
     if as_json:

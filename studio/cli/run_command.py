@@ -16,6 +16,7 @@ from studio.cli.shared_options import (
     DeviceName,
     File,
     Json,
+    Trust,
     check_or_exit,
     print_problems,
     project_folder,
@@ -24,6 +25,7 @@ from studio.cli.shared_options import (
 )
 from studio.cli.training_options import find_weights, parse_device
 from studio.document.model import MAX_INT, MAX_SEED
+from studio.lowering.user_code.document_code import allow_code
 from studio.nodes.catalogue import catalogue
 from studio.training import TrainingSession
 from studio.training.runs.run_resuming import find_resumable, load_run, with_difference_warning
@@ -63,13 +65,14 @@ def run(
         typer.Option(metavar="WEIGHTS", help="Initialize matching weights from a run, checkpoint or weights file."),
     ] = None,
     assignments: Assignments = None,
+    trust: Trust = False,
     as_json: Json = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print only errors.")] = False,
 ) -> None:
     with report_errors(as_json=as_json):
         runs = runs_folder(file)
         device_name = parse_device(device)
-        document = read_project(file, assignments)
+        document = read_project(file, assignments, trust=trust)
         resumed_run = None
         if resume is not None:
             if assignments or seed is not None or out is not None or start_from is not None:
@@ -78,6 +81,8 @@ def run(
                 load_run(find_resumable(runs, resume)), file.name, document, catalogue(), epochs=epochs
             )
             document = resumed_run.document
+            if trust:
+                allow_code(document)
         if start_from is not None:
             start_from = find_weights(file, start_from)
             if not os.path.exists(start_from):

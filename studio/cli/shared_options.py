@@ -9,14 +9,17 @@ from typing import Annotated
 import typer
 
 from studio.cli.assignments import apply_assignments
-from studio.cli.error_output import BAD_INPUT, InputError, print_error, print_json
+from studio.cli.error_output import BAD_INPUT, UNTRUSTED, InputError, print_error, print_json
 from studio.document import project_files
+from studio.document.block_expansion import flat_document
 from studio.document.model import Document
 from studio.document.project_format import SUFFIX
 from studio.lowering.check import check
 from studio.lowering.problems.problem import Problem
 from studio.lowering.problems.problem_groups import grouped
 from studio.lowering.report import Report
+from studio.lowering.user_code.code_problems import untrusted_problem
+from studio.lowering.user_code.document_code import allow_code, untrusted_code
 from studio.nodes.catalogue import catalogue
 
 File = Annotated[Path, typer.Argument(metavar="FILE", help=f"Project file ({SUFFIX}).")]
@@ -35,17 +38,36 @@ Assignments = Annotated[
     ),
 ]
 
+Trust = Annotated[
+    bool, typer.Option("--trust", help="Run the Python code of the project, without remembering that it is trusted.")
+]
 
-def read_project(file: Path, assignments: Sequence[str] | None) -> Document:
-    """Load a project and apply the --set options."""
-    return apply_assignments(project_files.load(file), catalogue(), assignments or ())
+
+def read_project(file: Path, assignments: Sequence[str] | None, *, trust: bool = False) -> Document:
+    """Load a project and apply the --set options.
+
+    Args:
+        trust: let this process run its Python code
+    """
+    document = apply_assignments(project_files.load(file), catalogue(), assignments or ())
+    if trust:
+        allow_code(document)
+    return document
 
 
 def check_or_exit(file: Path, document: Document, *, as_json: bool) -> Report:
-    """Check a document. Exits with code 2 if there are errors."""
+    """Check a document. Exits with code 2 if there are errors, and with 3 if it has code that is not trusted."""
     report = check(document, catalogue(), base=project_folder(file))
     exit_on_errors(file, document, report.errors, as_json=as_json)
+    exit_if_untrusted(file, document, as_json=as_json)
     return report
+
+
+def exit_if_untrusted(file: Path, document: Document, *, as_json: bool) -> None:
+    """Exit with code 3 if a document has Python code that the user does not trust."""
+    if untrusted := untrusted_code(flat_document(document)):
+        problem = untrusted_problem(untrusted, file=str(file))
+        exit_on_errors(file, document, [problem], as_json=as_json, code=UNTRUSTED)
 
 
 def project_folder(file: Path) -> Path:
@@ -60,13 +82,15 @@ def runs_folder(file: Path) -> Path:
     return file.with_suffix(".runs")
 
 
-def exit_on_errors(file: Path, document: Document, errors: Sequence[Problem], *, as_json: bool) -> None:
+def exit_on_errors(
+    file: Path, document: Document, errors: Sequence[Problem], *, as_json: bool, code: int = BAD_INPUT
+) -> None:
     for problem in errors if as_json else grouped(errors, document.nodes):
         print_error(problem_text(file, problem))
         if as_json:
             print_json({"event": "failed", **problem.as_dict()})
     if errors:
-        raise typer.Exit(BAD_INPUT)
+        raise typer.Exit(code)
 
 
 def print_problems(file: Path, document: Document, problems: Sequence[Problem], *, as_json: bool) -> None:
@@ -88,7 +112,9 @@ __all__ = [
     "DeviceName",
     "File",
     "Json",
+    "Trust",
     "check_or_exit",
+    "exit_if_untrusted",
     "exit_on_errors",
     "print_problems",
     "problem_text",

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from studio.document.document_errors import EditError
 from studio.document.model import Document, Json, Node
 
-LAYERS = ("nn.", "block.")
+LAYERS = ("nn.", "block.", "studio.Python")
 """Beginnings of the types that can have weights."""
 
 MATRICES: Mapping[str, tuple[str, str]] = {
@@ -42,6 +42,11 @@ def is_same_layer(nodes: Mapping[str, Node], name: str) -> bool:
 def layer_of(nodes: Mapping[str, Node], name: str) -> str:
     """The node that has the parameters of a node: its owner if that has the same type, otherwise itself."""
     return owner_of(nodes, name) if is_same_layer(nodes, name) else name
+
+
+def params_of(nodes: Mapping[str, Node], name: str) -> Mapping[str, Json]:
+    """The parameters of the layer that a node calls."""
+    return nodes[layer_of(nodes, name) if nodes[name].shares else name].params
 
 
 def tied_to(nodes: Mapping[str, Node], name: str) -> str | None:

@@ -33,6 +33,7 @@ from studio.lowering.problems.fix_conflicts import deduplicate_problems
 from studio.lowering.problems.problem import Problem
 from studio.lowering.report import Report
 from studio.lowering.schedules.schedule_chains import learning_rate_plans
+from studio.lowering.user_code.code_problems import code_problems
 from studio.nodes.catalogue import Catalogue
 
 ALWAYS_ERRORS = frozenset({"cycle", "stray-wire"})
@@ -102,6 +103,7 @@ class Checker:
             *operation_problems(flow),
             *sequence_problems(flow),
             *sharing_problems(flow),
+            *code_problems(flow),
         ]
         problems = _unique(found, flow, flow.document)
         if not flow.expansion.is_flat:

@@ -13,6 +13,7 @@ from typing import Any
 
 from engine import fit, nn
 from engine.errors import EngineError
+from studio.lowering.codegen.code_sections import CodeSection, without_code
 from studio.lowering.codegen.program_source import write_program
 from studio.lowering.codegen.program_verification import verify_source
 from studio.lowering.codegen.safe_identifiers import UnsafeSyntaxError
@@ -21,6 +22,10 @@ from studio.lowering.error_translation import translate_error
 from studio.lowering.problems.problem import Problem
 from studio.lowering.report import Report
 from studio.lowering.sample_pipeline import SamplePipelines, sample_pipelines_of
+from studio.lowering.user_code.code_errors import line_in
+from studio.lowering.user_code.code_loader import UntrustedCodeError, load_code, show_in_tracebacks
+from studio.lowering.user_code.code_problems import failed_code, untrusted_problem
+from studio.lowering.user_code.document_code import untrusted_code
 
 _NUMBERS = itertools.count(1)
 
@@ -48,27 +53,56 @@ class Program:
     """What the names in the classes of the model and its blocks stand for, by class."""
     reading: SamplePipelines
     warnings: tuple[Problem, ...] = ()
+    code: tuple[CodeSection, ...] = ()
+    """The sources of Python nodes in `source`."""
 
     def build(self, device: Any = "cpu", seed: int = 0) -> fit.Task:
         """Build a new task. `fit.fit` reads the data and makes the model.
 
         Raises:
-            LoweringError: the source contains code that verification rejects.
+            LoweringError: the source contains code that verification rejects, that the user does not trust, or that
+                raised an exception.
         """
-        namespace: dict[str, Any] = {"__name__": self.model_class}
+        namespace: dict[str, Any] = {"__name__": self.model_class, **self._load_code()}
         code = compile(self._verified(), self.filename, "exec", dont_inherit=True)
         exec(code, namespace)  # noqa: S102 - `code` was compiled from the verified tree
         task = namespace[self.task_class](device=device, seed=seed)
-        task.replay_classes = tuple(  # verified: these classes contain only calls of the engine
-            value for value in namespace.values() if isinstance(value, type) and value.__module__ == self.model_class
-        )
+        if not self.code:  # verified: these classes contain only calls of the engine
+            classes = [value for value in namespace.values() if isinstance(value, type)]
+            task.replay_classes = tuple(each for each in classes if each.__module__ == self.model_class)
         return task
+
+    def _load_code(self) -> dict[str, Any]:
+        """The functions and classes of Python nodes by name."""
+        loaded: dict[str, Any] = {}
+        for section in self.code:
+            try:
+                loaded[section.entry] = load_code(
+                    section.source,
+                    self.filename,
+                    first_line=section.first_line,
+                    changed=(section.text, section.entry),
+                )
+            except UntrustedCodeError:
+                raise LoweringError((untrusted_problem({section.source: list(section.nodes)}),)) from None
+            except Exception as error:
+                raise LoweringError((failed_code(section, self.filename, error),)) from error
+        return loaded
 
     def _verified(self) -> ast.Module:
         try:
-            return verify_source(self.source)
+            return verify_source(without_code(self.source, self.code), [section.entry for section in self.code])
         except UnsafeSyntaxError as error:
             raise _unsafe(error, self.lines.get(error.line or 0)) from None
+
+    def code_line_of(self, error: BaseException) -> tuple[int, str] | None:
+        """The line of a Python node's source that raised an exception, with its text; None for other errors."""
+        line = line_in(error, self.filename)
+        section = next((each for each in self.code if line and each.first_line <= line <= each.last_line), None)
+        if section is None or line is None:
+            return None
+        number = section.source_line(line)
+        return number, self.source.split("\n")[line - 1].strip()
 
     def line_of(self, node: str) -> str:
         """The first source line of a node, which constructs it with its arguments."""
@@ -83,6 +117,9 @@ class Program:
         """The node of a line that `engine.inspect` or a traceback reports; in a block, that of its first instance."""
         return self.lines.get(line) if filename == self.filename else None
 
+    def _is_code(self, line: int) -> bool:
+        return any(section.first_line <= line <= section.last_line for section in self.code)
+
     def node_of(self, error: BaseException) -> str | None:
         """The node whose line raised an exception: the innermost line of this program that belongs to a node.
 
@@ -93,6 +130,8 @@ class Program:
         model: nn.Module | None = None
         while trace is not None:
             node = self.node_at(trace.tb_frame.f_code.co_filename, trace.tb_lineno)
+            if found is not None and self._is_code(trace.tb_lineno):
+                node = None  # the line that calls the code tells which of its nodes it is
             module = trace.tb_frame.f_locals.get("self")
             if node is not None and isinstance(module, nn.Module):
                 model = model or module
@@ -124,6 +163,8 @@ def lower(report: Report, name: str | None = None) -> Program:
     if report.errors:
         raise LoweringError(report.errors)
     flow = report.checked
+    if untrusted := untrusted_code(flow.document):
+        raise LoweringError((untrusted_problem(untrusted),))
     try:
         source = write_program(flow, name)
     except UnsafeSyntaxError as error:
@@ -138,8 +179,9 @@ def lower(report: Report, name: str | None = None) -> Program:
         source.names,
         sample_pipelines_of(flow.graph),
         report.warnings,
+        source.code,
     )
     # Tracebacks show these lines while the program exists. linecache keeps entries without a modification time.
-    linecache.cache[filename] = (len(source.text), None, source.text.splitlines(keepends=True), filename)
+    show_in_tracebacks(filename, source.text)
     weakref.finalize(program, linecache.cache.pop, filename, None)
     return program

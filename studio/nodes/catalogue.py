@@ -13,6 +13,7 @@ from studio.nodes.derived_types import derived_types
 from studio.nodes.loss_sum_node import loss_types
 from studio.nodes.operation_nodes import OWNERS, operation_types
 from studio.nodes.palette_search import rank_node_types
+from studio.nodes.python_node import python_types
 from studio.nodes.schedule_nodes import schedule_types
 from studio.nodes.syntax_nodes import syntax_types
 from studio.nodes.types import NodeType, Port, PortType
@@ -94,4 +95,6 @@ def placeholder(key: str, inputs: Mapping[str, PortType], outputs: Mapping[str, 
 @functools.cache
 def catalogue() -> Catalogue:
     """All node types of this version, from the registries of the engine and from the studio."""
-    return Catalogue([*derived_types(), *schedule_types(), *loss_types(), *operation_types(), *syntax_types()])
+    return Catalogue(
+        [*derived_types(), *schedule_types(), *loss_types(), *operation_types(), *syntax_types(), *python_types()]
+    )

@@ -82,6 +82,8 @@ class NodeType:
         default=None, compare=False, repr=False
     )
     """Gives the type for the parameters of a node and its inputs that have a wire, if its ports depend on them."""
+    keeps_wired_ports: bool = False
+    """Whether its parameters do not tell the ports, so that a node has those that wires use."""
     target: Callable[..., Any] | None = field(default=None, compare=False, repr=False)
     """The class or function that the node calls; None for types without one in the engine."""
 

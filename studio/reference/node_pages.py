@@ -16,6 +16,7 @@ from studio.lowering.codegen import syntax_trees
 from studio.lowering.codegen.operation_calls import operation_call
 from studio.lowering.codegen.safe_identifiers import SUBPACKAGES
 from studio.nodes.catalogue import catalogue
+from studio.nodes.python_node import DEFAULT_SOURCE, PYTHON
 from studio.nodes.types import CATEGORIES, TITLES, NodeType, Role
 from studio.reference.markdown import code, fence, joined, prose, table
 from studio.reference.node_examples import N, required, shapes
@@ -56,6 +57,8 @@ def python(kind: NodeType) -> str:
     """A program that uses the node's class; empty if it needs a file."""
     if any(parameter.path is not None and parameter.required for parameter in kind.params):
         return ""
+    if kind.key == PYTHON:
+        return DEFAULT_SOURCE
     return _PROGRAMS[kind.role](kind) if kind.role in _PROGRAMS else ""
 
 

@@ -17,7 +17,10 @@ def failure_event(error: Exception, program: Program | None, *, refused: bool = 
     detail = format_traceback(error)
     by_input = isinstance(error, (LoweringError, DataError, FileError, DeviceError, WeightsError))
     message = error_message(error, program)
-    if program is not None and node is not None and not by_input:
+    code = None if program is None else program.code_line_of(error)
+    if code is not None and node is not None:
+        message = f"{node}, line {code[0]}: {message.rstrip('.')}. Code: {code[1]}"
+    elif program is not None and node is not None and not by_input:
         message = f"{message.rstrip('.')}. Program line: {program.line_of(node)}"
     return Failed(message, node, detail, by_input, refused)
 

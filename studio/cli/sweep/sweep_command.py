@@ -13,7 +13,17 @@ from studio.cli.error_output import FAILED, InputError, print_json
 from studio.cli.error_reporting import report_errors
 from studio.cli.interrupts import Interrupts
 from studio.cli.output_streams import OutputError
-from studio.cli.shared_options import Assignments, DeviceName, File, Json, project_folder, read_project, runs_folder
+from studio.cli.shared_options import (
+    Assignments,
+    DeviceName,
+    File,
+    Json,
+    Trust,
+    exit_if_untrusted,
+    project_folder,
+    read_project,
+    runs_folder,
+)
 from studio.cli.sweep import sweep_file as plans
 from studio.cli.sweep.search_space import all_combinations, parse_search_space, random_combinations
 from studio.cli.sweep.sweep_file import SweepPlan, read_result, trial_folder
@@ -21,6 +31,7 @@ from studio.cli.sweep.trial_pool import TrialPool
 from studio.cli.sweep.trial_table import TrialRow, TrialTable
 from studio.cli.training_options import parse_device
 from studio.document.model import Document
+from studio.lowering.user_code.document_code import allow_code
 from studio.nodes.catalogue import catalogue
 from studio.training.run_settings import resolve_device
 
@@ -73,12 +84,13 @@ def sweep(
         ),
     ] = None,
     assignments: Assignments = None,
+    trust: Trust = False,
     as_json: Json = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print only errors and the final table.")] = False,
 ) -> None:
     with report_errors(as_json=as_json):
         runs = out or runs_folder(file)
-        document = read_project(file, assignments)
+        document = read_project(file, assignments, trust=trust)
         if resume is None:
             plan = _make_trials(document, params or [], trials, seed or 0)
             settings: dict[str, Any] = {"epochs": epochs, "steps": steps, "device": parse_device(device)}
@@ -92,7 +104,11 @@ def sweep(
             planned = plans.read_plan(path)
             if epochs is not None or steps is not None:
                 planned = plans.extend_plan(path, planned, epochs, steps)
-    raise typer.Exit(_SweepRunner(file, path, planned, jobs, as_json=as_json, quiet=quiet or as_json).run())
+            if trust:
+                allow_code(planned.document)
+        exit_if_untrusted(file, planned.document, as_json=as_json)
+    runner = _SweepRunner(file, path, planned, jobs, trust=trust, as_json=as_json, quiet=quiet or as_json)
+    raise typer.Exit(runner.run())
 
 
 def _make_trials(document: Document, params: list[str], trials: int | None, seed: int) -> list[dict[str, str]]:
@@ -104,7 +120,7 @@ class _SweepRunner:
     """Run the unfinished trials of a sweep and show their progress."""
 
     def __init__(
-        self, file: Path, path: Path, plan: SweepPlan, jobs: int | None, *, as_json: bool, quiet: bool
+        self, file: Path, path: Path, plan: SweepPlan, jobs: int | None, *, trust: bool, as_json: bool, quiet: bool
     ) -> None:
         self._path, self._as_json = path, as_json
         document = plan.document
@@ -115,7 +131,10 @@ class _SweepRunner:
         unfinished = [row.number for row in self._rows.values() if row.state != "done"]
         jobs = min(jobs or _default_jobs(plan, document), max(len(unfinished), 1))
         self._pool = TrialPool(
-            {number: (str(path), str(number), str(project_folder(file)), file.stem) for number in unfinished},
+            {
+                number: (str(path), str(number), str(project_folder(file)), file.stem, "trust" if trust else "")
+                for number in unfinished
+            },
             jobs,
             max(_available_cores() // jobs, 1),
         )

@@ -20,6 +20,7 @@ from studio.cli.error_output import InputError, print_json
 from studio.cli.sweep.search_space import format_values
 from studio.cli.sweep.sweep_file import read_plan, trial_folder
 from studio.document.document_errors import DocumentError
+from studio.lowering.user_code.document_code import allow_code
 from studio.nodes.catalogue import catalogue
 from studio.training import TrainingSession
 from studio.training.runs.event_json import event_to_json
@@ -31,10 +32,14 @@ _STEP_SECONDS = 0.5
 """Minimum time between two step events."""
 
 
-def run_trial(path: str, number: str, base: str, name: str) -> None:
-    """Train trial `number` of the sweep file at `path`."""
+def run_trial(path: str, number: str, base: str, name: str, trust: str = "") -> None:
+    """Train trial `number` of the sweep file at `path`.
+
+    Args:
+        trust: not empty to run the Python code of the project
+    """
     try:
-        session = _make_session(Path(path), int(number), Path(base), name)
+        session = _make_session(Path(path), int(number), Path(base), name, trust=bool(trust))
     except (InputError, DocumentError) as error:
         _send({"event": "failed", "message": str(error), "node": None})
         _send({"event": "ended", "state": "failed"})
@@ -61,10 +66,14 @@ def run_trial(path: str, number: str, base: str, name: str) -> None:
     _send({"event": "ended", "state": state})
 
 
-def _make_session(path: Path, number: int, base: Path, name: str) -> TrainingSession:
+def _make_session(path: Path, number: int, base: Path, name: str, *, trust: bool) -> TrainingSession:
     plan, folder = read_plan(path), trial_folder(path, number)
+    if trust:
+        allow_code(plan.document_of(number))
     if (folder / RUN_FILE).exists():
         resumed = load_run(folder)
+        if trust:
+            allow_code(resumed.document)
         return TrainingSession(
             resumed.document,
             catalogue(),

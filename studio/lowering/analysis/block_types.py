@@ -10,6 +10,7 @@ from engine.registry import Parameter, Range
 from studio.document import blocks
 from studio.document.block_expansion import MAX_DEPTH
 from studio.document.model import Block, Document, Json, Node, ParamRef, Wire
+from studio.document.weight_sharing import params_of
 from studio.nodes.catalogue import Catalogue
 from studio.nodes.types import NodeType, Port, PortType, Role
 
@@ -43,6 +44,11 @@ class BlockTypes:
             return self._instance(name)
         return PORT_TYPES.get(node.type) or self._catalogue.get(node.type)
 
+    def _with_ports(self, node: Node) -> NodeType | None:
+        """The type of a node with the ports and parameters that its parameters determine."""
+        found = self.type_of(node)
+        return found if found is None or found.adapt is None else found.adapt(found, node.params, frozenset())
+
     def _instance(self, name: str) -> NodeType | None:
         block = self._definitions.get(name)
         if block is None or name in self._open or len(self._open) == MAX_DEPTH:  # which the check reports
@@ -72,7 +78,7 @@ class BlockTypes:
         """The parameter of the first inner node that has it, with the value in the definition as its default."""
         for ref in refs:
             node = block.nodes.get(ref.node)
-            inner = None if node is None else self.type_of(node)
+            inner = None if node is None else self._with_ports(node)
             parameter = None if inner is None else inner.param(ref.param)
             if node is None or parameter is None:
                 continue
@@ -141,7 +147,9 @@ def known_type(document: Document, catalogue: Catalogue, name: str) -> NodeType 
     found = catalogue.get(node.type)
     if found is None:
         return BlockTypes(document.blocks, catalogue).type_of(node)
-    return found if found.adapt is None else found.adapt(found, node.params, _WIRED_INPUTS.of(document, name))
+    if found.adapt is None:
+        return found
+    return found.adapt(found, params_of(document.nodes, name), _WIRED_INPUTS.of(document, name))
 
 
 class WiredInputs:

@@ -16,6 +16,7 @@ from studio.lowering.analysis.node_arguments import NodeArguments, resolve_argum
 from studio.lowering.analysis.node_evaluation import (
     NO_OUTCOME,
     TIMED_OUT,
+    UNTRUSTED,
     NodeEvaluator,
     SampleSpec,
     SplitOutcome,
@@ -28,6 +29,8 @@ from studio.lowering.analysis.scope_graphs import ScopeGraph
 from studio.lowering.analysis.shared_arguments import SharedArguments
 from studio.lowering.analysis.training_length import data_steps, training_length
 from studio.lowering.schedules.schedule_context import ScheduleContext, TrainingLength
+from studio.lowering.user_code.code_loader import is_trusted
+from studio.nodes.python_node import PYTHON, source_of
 from studio.nodes.schedule_nodes import is_per_step
 from studio.nodes.types import NodeType, Role
 
@@ -147,6 +150,8 @@ def _is_current(
 ) -> bool:
     """Whether earlier facts can be reused. Data sources are always evaluated again, because files may have changed."""
     if facts.outcome is TIMED_OUT or (given is not None and given != facts.arguments):
+        return False
+    if node_type.key == PYTHON and is_trusted(source_of(node.params)) == (facts.outcome is UNTRUSTED):
         return False
     previous_node = facts.node
     if previous_node.shares != node.shares:

@@ -28,6 +28,9 @@ from studio.lowering.codegen import syntax_trees
 from studio.lowering.codegen.operation_calls import operation_call
 from studio.lowering.error_translation import translate_error
 from studio.lowering.schedules.schedule_context import ScheduleContext
+from studio.lowering.user_code.code_evaluation import CodeFailedError, evaluate_code
+from studio.lowering.user_code.code_loader import is_trusted
+from studio.nodes.python_node import PYTHON, SOURCE, source_of
 from studio.nodes.schedule_nodes import LENGTHS, SCHEDULING, is_per_step
 from studio.nodes.types import NodeType, Role
 
@@ -69,12 +72,14 @@ class NodeOutcome:
     macs: int = 0
     failure: str = ""
     fails_on: str = ""
-    """"arguments" if construction failed, "inputs" if the call failed."""
+    """"arguments" if construction failed, "inputs" if the call failed, "code" if code of the user failed."""
     diagnostics: tuple[Diagnostic, ...] = ()
     """Diagnostics of a source: values that are lost or reinterpreted while reading."""
 
 
 NO_OUTCOME = NodeOutcome({})
+UNTRUSTED = replace(NO_OUTCOME, parameters=0)
+"""Outcome of code that the user does not trust, which was not run."""
 _CHECK_LIMIT_MESSAGE = f"checking the nodes before it took {TOTAL_SECONDS:g} seconds, the limit for a project"
 TIMED_OUT = replace(NO_OUTCOME, failure=_CHECK_LIMIT_MESSAGE, fails_on="arguments")
 """The time limit of the check was reached. The next check tries the node again."""
@@ -116,6 +121,8 @@ class NodeEvaluator:
         self, node_type: NodeType, arguments: Mapping[str, Any], inputs: Mapping[str, WireValue]
     ) -> NodeOutcome:
         """Evaluate a node. Never raises: errors are in `NodeOutcome.failure`."""
+        if node_type.key == PYTHON and not is_trusted(source_of(arguments)):
+            return UNTRUSTED
         key = (node_type.target or node_type.key, hashable_arguments(arguments), tuple(inputs.items()))
         cached = self._outcomes.get(key)
         if cached is not None and (not cached[1] or cached[1] == file_stamps([path for path, _ in cached[1]])):
@@ -243,6 +250,8 @@ def _evaluate_node(
     node_type: NodeType, arguments: Mapping[str, Any], inputs: Mapping[str, WireValue]
 ) -> tuple[NodeOutcome, list[Path]]:
     files: list[Path] = []
+    if node_type.key == PYTHON:
+        return _evaluate_code(node_type, arguments, inputs), files
     try:
         evaluate_inputs = _prepare(node_type, arguments, files)
     except Exception as error:  # noqa: BLE001 - constructors may raise anything
@@ -251,6 +260,16 @@ def _evaluate_node(
         return evaluate_inputs(inputs), files
     except Exception as error:  # noqa: BLE001 - layers may raise anything
         return _failure(error, "inputs", _changed_arguments(node_type, arguments)), files
+
+
+def _evaluate_code(node_type: NodeType, arguments: Mapping[str, Any], inputs: Mapping[str, WireValue]) -> NodeOutcome:
+    values = {name: value for name, value in arguments.items() if name != SOURCE}
+    tensors = {name: value for name, value in inputs.items() if isinstance(value, Spec)}
+    try:
+        found = evaluate_code(source_of(arguments), node_type, values, tensors)
+    except CodeFailedError as error:
+        return NodeOutcome({}, failure=str(error), fails_on="code")
+    return NodeOutcome(found.outputs, found.parameters, found.macs)
 
 
 InputEvaluation: TypeAlias = Callable[[Mapping[str, Any]], NodeOutcome]

@@ -5,12 +5,14 @@ from __future__ import annotations
 import heapq
 from collections import defaultdict
 from collections.abc import Mapping
+from dataclasses import replace
 from functools import cached_property
 
 from studio.document import blocks
 from studio.document.block_expansion import Expansion
 from studio.document.graph_walk import walk
 from studio.document.model import Document, Endpoint, Node, Wire
+from studio.document.weight_sharing import params_of
 from studio.lowering.analysis.block_types import BlockTypes, WiredInputs, known_type
 from studio.nodes.catalogue import Catalogue, placeholder
 from studio.nodes.types import NodeType, Port, PortType, Role
@@ -237,9 +239,10 @@ def port_of(types: Mapping[str, NodeType], end: Endpoint, side: str) -> Port | N
 def node_type(document: Document, catalogue: Catalogue, name: str) -> NodeType:
     """The type of one node; for an unknown type a placeholder with the ports that the wires mention."""
     found_type = known_type(document, catalogue, name)
-    if found_type is not None:
+    if found_type is not None and not found_type.keeps_wired_ports:
         return found_type
-    return _placeholders(document, BlockTypes(document.blocks, catalogue), {name})[name]
+    ports = _placeholders(document, BlockTypes(document.blocks, catalogue), {name})[name]
+    return ports if found_type is None else replace(found_type, inputs=ports.inputs, outputs=ports.outputs)
 
 
 def _types(document: Document, types: BlockTypes) -> dict[str, NodeType]:
@@ -247,7 +250,11 @@ def _types(document: Document, types: BlockTypes) -> dict[str, NodeType]:
     found_type = {name: types.type_of(node) for name, node in document.nodes.items()}
     for name, found in found_type.items():
         if found is not None and found.adapt is not None:
-            found_type[name] = found.adapt(found, document.nodes[name].params, wired.of(document, name))
+            found_type[name] = found.adapt(found, params_of(document.nodes, name), wired.of(document, name))
+    unclear = {name for name, found in found_type.items() if found is not None and found.keeps_wired_ports}
+    for name, ports in _placeholders(document, types, unclear).items() if unclear else ():
+        found = found_type[name]
+        found_type[name] = found and replace(found, inputs=ports.inputs, outputs=ports.outputs)
     unfound_type = {name for name, found in found_type.items() if found is None}
     placeholders = _placeholders(document, types, unfound_type) if unfound_type else {}
     return {name: placeholders[name] if found is None else found for name, found in found_type.items()}

@@ -38,7 +38,8 @@ def _problem(name: str, facts: NodeFacts, found: ArgumentProblem) -> Problem:
     resettable = parameter is not None and (
         not parameter.required or parameter.from_input is not None or parameter.from_training
     )
-    fix = quick_fixes.clear(name, found.param, f"Reset {found.param}") if resettable else None
+    is_code = parameter is not None and parameter.is_code  # which a reset would delete
+    fix = quick_fixes.clear(name, found.param, f"Reset {found.param}") if resettable and not is_code else None
     return Problem("error", found.code, f"{name}: {found.message}", node=name, fix=fix)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterable, Mapping, Sequence
-from itertools import groupby
+from itertools import groupby, takewhile
 from typing import Any
 
 from engine import nn
@@ -16,6 +16,7 @@ from studio.lowering.codegen.frozen_layers import FrozenLayers
 from studio.lowering.codegen.operation_calls import operation_call
 from studio.lowering.codegen.safe_identifiers import Locals
 from studio.lowering.codegen.source_writer import MODEL_ROLES, BlockClass, ModuleNames, SourceWriter
+from studio.nodes.python_node import PYTHON, code_of
 from studio.nodes.types import Role
 
 OWN_OF_TIED = "bias"
@@ -203,7 +204,22 @@ class _ModuleSource:
             for port in node_type.inputs
             if port.name in sources
         }
+        if node_type.key == PYTHON:
+            return self._code_call(name, tensors)
         return operation_call(node_type, writer.settings(name, self._stored_attribute), tensors, writer.module)
+
+    def _code_call(self, name: str, tensors: Mapping[str, ast.expr]) -> ast.expr:
+        """`scaled(x, scale=2.0)`, a call of the function of a Python node."""
+        writer = self._writer
+        code = code_of(writer.facts(name).node.params)
+        assert code is not None, "the check found no error in the source"
+        leading = [tensors.get(each.name) for each in code.inputs[: code.leading]]
+        positional = list(takewhile(lambda tensor: tensor is not None, leading))
+        named = dict(list(tensors.items())[len(positional) :])
+        settings = writer.settings(name, self._stored_attribute)
+        return syntax_trees.call(
+            writer.target(name), [each for each in positional if each is not None], named | settings
+        )
 
     def _stored_attribute(self, argument: str) -> ast.expr:
         if argument not in self._stored:

@@ -10,9 +10,10 @@ from engine.system.syntax import parse_source
 from studio.document import blocks
 from studio.lowering.analysis.dataflow import Dataflow
 from studio.lowering.codegen import syntax_trees
+from studio.lowering.codegen.code_sections import CodeSection, CodeSections
 from studio.lowering.codegen.frozen_layers import FrozenLayers
 from studio.lowering.codegen.model_source import block_class, model_class
-from studio.lowering.codegen.safe_identifiers import SUBPACKAGES, Locals, class_name
+from studio.lowering.codegen.safe_identifiers import MODULES, SUBPACKAGES, Locals, class_name
 from studio.lowering.codegen.source_writer import ModuleNames, SourceWriter
 from studio.lowering.codegen.task_source import task_class
 from studio.nodes.types import Role
@@ -29,6 +30,8 @@ class ProgramSource:
     task_class: str
     names: Mapping[str, ModuleNames]
     """What the names in the classes of the model and its blocks stand for, by class."""
+    code: tuple[CodeSection, ...] = ()
+    """The sources of Python nodes."""
 
 
 def write_program(flow: Dataflow, title: str | None = None) -> ProgramSource:
@@ -37,17 +40,26 @@ def write_program(flow: Dataflow, title: str | None = None) -> ProgramSource:
     Args:
         title: project name, from which the class names are derived
     """
-    writer, frozen = SourceWriter(flow, flow.scope_graphs[0]), FrozenLayers(flow)
-    model = class_name(title)
-    task = f"{model}Training"
-    titles = Locals([model, task])
+    code = CodeSections(flow)
+    writer, frozen = SourceWriter(flow, flow.scope_graphs[0], code=code), FrozenLayers(flow)
+    model = Locals(code.names).new(class_name(title))
+    task = Locals(code.names).new(f"{model}Training")
+    titles = Locals([model, task, *code.names])
     classes = [
         block_class(inner, titles.new(class_name(block)), frozen) for block, inner in _block_writers(writer).items()
     ]
     classes += [model_class(writer, model, frozen), task_class(writer, task, model)]
-    imports = _imports(writer.modules)
+    imports = _imports(writer.modules | (code.used_names & MODULES))
     text = syntax_trees.source_text(imports, classes)
-    return ProgramSource(text, _line_table(writer, [*imports, *classes], text), model, task, writer.names)
+    lines = _line_table(writer, [*imports, *classes], text)
+    head = syntax_trees.imports_text(imports)
+    inserted, sections = code.placed(head)
+    if inserted:
+        text = head + inserted + text[len(head) :]
+        lines = {line + inserted.count("\n"): node for line, node in lines.items()}
+        for each in sections:
+            lines |= dict.fromkeys(range(each.first_line, each.last_line + 1), each.nodes[0])
+    return ProgramSource(text, lines, model, task, writer.names, sections)
 
 
 def _block_writers(writer: SourceWriter) -> dict[str, SourceWriter]:

@@ -59,8 +59,12 @@ SETTINGS = frozenset({*STEP_SETTINGS, "per_step"})
 """Class attributes that the task class may set."""
 
 
-def verify_source(text: str) -> ast.Module:
-    """Parse and verify a program. Raises UnsafeSyntaxError with the line that is not allowed."""
+def verify_source(text: str, code: Iterable[str] = ()) -> ast.Module:
+    """Parse and verify a program. Raises UnsafeSyntaxError with the line that is not allowed.
+
+    Args:
+        code: names of the trusted functions and classes that the model may call
+    """
     try:
         tree = parse_source(text)
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
@@ -77,7 +81,7 @@ def verify_source(text: str) -> ast.Module:
         if module.name in before:
             _reject(module, f"a second class {module.name}")
         members |= _attributes(module)
-        _Class(module, MODULE, imported, _attributes(module), members, before).verify()
+        _Class(module, MODULE, imported, _attributes(module), members, [*before, *code]).verify()
     task_attributes = _attributes(task) | INHERITED
     _Class(task, TASK, imported, task_attributes, members, [modules[-1].name]).verify()
     return tree

@@ -18,7 +18,9 @@ from studio.lowering.analysis.node_evaluation import SampleSpec, schedule_argume
 from studio.lowering.analysis.node_facts import NodeFacts
 from studio.lowering.analysis.scope_graphs import ScopeGraph
 from studio.lowering.codegen import syntax_trees
+from studio.lowering.codegen.code_sections import CodeSections
 from studio.lowering.codegen.safe_identifiers import Locals, UnsafeSyntaxError, path_of
+from studio.nodes.python_node import PYTHON, source_of
 from studio.nodes.types import Role
 
 Statement = TypeVar("Statement", bound=ast.stmt)
@@ -64,8 +66,17 @@ class ModuleNames:
 class SourceWriter:
     """State of code generation for one class: that of the canvas or of a block."""
 
-    def __init__(self, flow: Dataflow, scopes: ScopeGraph, outer: SourceWriter | None = None) -> None:
+    def __init__(
+        self,
+        flow: Dataflow,
+        scopes: ScopeGraph,
+        outer: SourceWriter | None = None,
+        *,
+        code: CodeSections | None = None,
+    ) -> None:
         self.flow = flow
+        self.code: CodeSections = code or (CodeSections(flow) if outer is None else outer.code)
+        """The sources of Python nodes."""
         self.graph = scopes.graph
         """The graph as it is drawn: an instance is a node of it."""
         self.paths = {path for name in flow.graph.needed for path in blocks.path_and_outer(name)}
@@ -164,7 +175,10 @@ class SourceWriter:
 
     def target(self, name: str) -> ast.expr:
         """`nn.Linear`, the function or class of a node."""
-        module, function = path_of(self.facts(name).type)
+        facts = self.facts(name)
+        if facts.type.key == PYTHON:
+            return syntax_trees.name(self.code.entry(source_of(facts.node.params)))
+        module, function = path_of(facts.type)
         return syntax_trees.attribute(self.module(module), function)
 
     def _keywords(self, name: str) -> dict[str, Any]:
@@ -174,6 +188,7 @@ class SourceWriter:
             facts = self.facts(name, scope)
             presets = {parameter.name for parameter in facts.type.params if parameter.is_preset}
             written = facts.arguments.explicit | facts.arguments.inferred | presets
+            written -= {parameter.name for parameter in facts.type.params if parameter.is_code}
             arguments = resolve_paths(facts.type, facts.arguments.values, self.base)
             for key, value in arguments.items():
                 if key in written:
@@ -242,8 +257,8 @@ class SourceWriter:
         return syntax_trees.name(variable)
 
     def titles(self) -> list[str]:
-        """Names of the classes that are written."""
-        return [each.title for each in self.classes.values()]
+        """Names of the classes that are written, and of the code of Python nodes."""
+        return [*(each.title for each in self.classes.values()), *self.code.names]
 
     # -- values passed between methods
 

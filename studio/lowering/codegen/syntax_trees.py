@@ -113,8 +113,11 @@ def from_import(module: str, names: Iterable[str]) -> ast.ImportFrom:
 
 def source_text(imports: Iterable[ast.stmt], classes: Iterable[ast.ClassDef]) -> str:
     """Format source code: two empty lines before a class, one before a method."""
-    head = "\n".join(_text(statement) for statement in imports)
-    return "\n\n\n".join([head, *(_class_text(each) for each in classes)]) + "\n"
+    return "\n\n\n".join([imports_text(imports), *(_class_text(each) for each in classes)]) + "\n"
+
+
+def imports_text(imports: Iterable[ast.stmt]) -> str:
+    return "\n".join(_text(statement) for statement in imports)
 
 
 def _class_text(definition: ast.ClassDef) -> str:

@@ -35,6 +35,9 @@ HELP: Mapping[str, str] = {
     "not-wired": "A node without wires is not part of a run.",
     "unused": "A run computes the nodes that an optimizer's loss or a metric depends on.",
     "cycle": "Nodes are computed in the order of their wires. A cycle has no such order.",
+    # code
+    "untrusted-code": "Code of a project can do everything that you can do, so it only runs once you trust it.",
+    "code-failed": "The code of a Python node is run without training data to find the shapes of its outputs.",
     # parameters and shapes
     "bad-parameter": "A parameter has a value outside its declared type or bounds.",
     "missing-parameter": "A parameter without a default needs a value.",

@@ -33,6 +33,9 @@ def apply_source(document: Document, program: Program, text: str, catalogue: Cat
     """
     if text == program.source:
         return document
+    if program.code:
+        nodes = ", ".join(node for section in program.code for node in section.nodes)
+        raise SourceError(f"The code of a project with Python nodes ({nodes}) cannot be edited here. Edit its graph.")
     _check_comments(text)
     before, after = parse(program.source), parse(text)
     if program.model_class not in after.classes:

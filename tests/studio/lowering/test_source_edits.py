@@ -27,7 +27,7 @@ EXAMPLES = int(os.environ.get("ROUND_TRIPS", "15"))
 """Random pairs of graphs per law; 400 by hand."""
 
 
-COMPOUND = ("studio.Formula", "studio.Slice")
+COMPOUND = ("studio.Formula", "studio.Slice", "studio.Python")
 """Types whose code is that of several operations, which is read as such in another graph."""
 
 

@@ -206,8 +206,8 @@ def test_rejected_line_names_its_node() -> None:
 def test_compiled_tree_is_the_verified_tree(monkeypatch: pytest.MonkeyPatch) -> None:
     made: list[ast.Module] = []
 
-    def noted(text: str, verify: Callable[[str], ast.Module] = verify_source) -> ast.Module:
-        made.append(verify(text))
+    def noted(text: str, code: list[str], verify: Callable[..., ast.Module] = verify_source) -> ast.Module:
+        made.append(verify(text, code))
         return made[-1]
 
     compiled: list[Any] = []
