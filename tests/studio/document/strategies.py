@@ -27,7 +27,7 @@ from studio.document.model import (
 )
 from studio.document.node_names import problem as name_problem
 
-TYPES = ("nn.Linear", "nn.ReLU", "data.Digits", "optim.Adam", "gone.Layer2077", "ünknown type")
+TYPES = ("nn.Linear", "nn.ReLU", "studio.Python", "data.Digits", "optim.Adam", "gone.Layer2077", "ünknown type")
 BLOCKS = ("inner", "outer", "same")
 PORTS = ("input", "target", "output", "loss", "größe")
 
@@ -48,7 +48,7 @@ json_values: st.SearchStrategy[Json] = st.recursive(
     lambda inner: st.one_of(st.lists(inner, max_size=3), st.dictionaries(texts, inner, max_size=3)),
     max_leaves=6,
 )
-param_names = st.one_of(st.sampled_from(["bias", "out_features", "lr"]), texts)
+param_names = st.one_of(st.sampled_from(["bias", "out_features", "lr", "source"]), texts)
 
 nodes = st.builds(
     Node,
