@@ -35,6 +35,7 @@ from studio.document.model import Document
 from studio.ui import app
 from studio.ui.canvas.canvas_view import CanvasView
 from studio.ui.canvas.hit_testing import Hit
+from studio.ui.garbage_collector import GarbageCollector
 from studio.ui.preferences.declarations import REDUCE_MOTION
 from studio.ui.project.project import Project
 from studio.ui.settings import Settings
@@ -286,6 +287,7 @@ def main() -> None:
         settings = Settings(folder / "settings.ini")
         settings.preferences.set(REDUCE_MOTION, True)
         window = app.make_window(settings, folder / "state")
+        collector = GarbageCollector(window)
         window.resize(1600, 1000)
         window.show()
         QApplication.processEvents()
@@ -300,6 +302,7 @@ def main() -> None:
         bench.store.mark_saved(bench.store.document, folder / "large.gradwire")
         window.open_projects.close(bench.project)
         window.close()
+        collector.stop()
 
 
 if __name__ == "__main__":

@@ -190,10 +190,16 @@ def changed_location(
     return next((location for location in _locations(new) if block_at(new, location) in changed), None)
 
 
-def first_path(document: Document, path: str) -> str:
-    """The path of a node in the first instance of its block, without indexes of copies: that of its program lines."""
-    found = nearest(document, path)
-    return path if found is None else first_prefix(document, found[0]) + found[1]
+def first_paths(document: Document, paths: Iterable[str]) -> set[str]:
+    """The paths of nodes in the first instances of their blocks, without indexes of copies: those of program lines."""
+    prefixes: dict[Location, str] = {}
+    found: set[str] = set()
+    for path in paths:
+        location, name = nearest(document, path) or ((), path)
+        if location not in prefixes:
+            prefixes[location] = first_prefix(document, location)
+        found.add(prefixes[location] + name)
+    return found
 
 
 def first_prefix(document: Document, location: Location) -> str:
@@ -280,7 +286,7 @@ __all__ = [
     "all_nodes",
     "block_at",
     "canonical_paths",
-    "first_path",
+    "first_paths",
     "first_prefix",
     "changed_location",
     "copy_count",

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 
 import pytest
 from PySide6.QtCore import QObject
+from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
 
 from studio.ui.garbage_collector import GarbageCollector
@@ -52,3 +53,15 @@ def test_allocating_thread_does_not_destroy_widgets(qtbot: QtBot, collector: Gar
 
     qtbot.waitUntil(is_destroyed)
     assert CyclicObject.died_in is threading.main_thread()
+
+
+def test_full_collections_wait_for_a_pause(
+    qtbot: QtBot, collector: GarbageCollector, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    collected: list[int] = []
+    monkeypatch.setattr(gc, "get_count", lambda: (0, 11, 11))
+    monkeypatch.setattr(gc, "collect", collected.append)
+    while len(collected) < 2:  # the thread works without a pause
+        QApplication.processEvents()
+    assert collected == [1, 1]
+    qtbot.waitUntil(lambda: 2 in collected)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Set
+from collections.abc import Iterable, Iterator, Mapping, Set
 
 from PySide6.QtCore import QObject, QPointF, Signal
 from PySide6.QtWidgets import QGraphicsScene
@@ -53,6 +53,7 @@ class CanvasScene(QGraphicsScene):
 
     def __init__(self, store: ScopeStore, theme: Theme, parent: QObject | None = None) -> None:
         super().__init__(parent)
+        self.setItemIndexMethod(QGraphicsScene.ItemIndexMethod.NoIndex)  # moves cost more in the index than it saves
         self._store = store
         self._document = Document()
         """The document shown by the items: the store's document, except during a change."""
@@ -65,6 +66,7 @@ class CanvasScene(QGraphicsScene):
         self._graph: WireGraph | None = None
         self._hit: Hit = NO_HIT
         self._highlighted_wires: frozenset[Wire] = frozenset()
+        self._selected_wires: dict[Wire, None] = {}
         self._pending: PendingWire | None = None
         self._previewed: set[str] = set()
         self._unplaced: set[NodeItem] = set()
@@ -143,7 +145,7 @@ class CanvasScene(QGraphicsScene):
         for name, item in self.nodes.items():
             if item.state.selected != (name in names):
                 item.set_selected(name in names)
-        self.overview_layer.refresh()
+        self.overview_layer.refresh_marks()
 
     # -- calls of the view
 
@@ -226,7 +228,7 @@ class CanvasScene(QGraphicsScene):
             if item.state.highlighted != (name in highlighted_names):
                 item.state.highlighted = name in highlighted_names
                 item.update()
-        self.overview_layer.refresh()
+        self.overview_layer.refresh_marks()
 
     def select_wires(
         self, wires: Iterable[Wire], *, frames: Iterable[str] = (), points: Iterable[tuple[Wire, int]] = ()
@@ -236,11 +238,12 @@ class CanvasScene(QGraphicsScene):
         for wire, index in points:
             by_wire[wire].add(index)
         self.frames.select(frames)
-        for wire, item in self.wires.items():
-            item.set_state(selected=wire in chosen)
-            if item.points:
-                item.set_point_state(selected=frozenset(by_wire[wire]))
-        self.overview_layer.refresh()
+        for wire in {*self._selected_wires, *chosen} & self.wires.keys():
+            self.wires[wire].set_state(selected=wire in chosen)
+        self._selected_wires = {wire: None for wire in self.wires if wire in chosen} if chosen else {}
+        for wire, item in self._wires_with_points():
+            item.set_point_state(selected=frozenset(by_wire[wire]))
+        self.overview_layer.refresh_marks()
         self.other_selection_changed.emit()
 
     def preview(self, positions: Mapping[str, tuple[float, float]]) -> None:
@@ -298,6 +301,7 @@ class CanvasScene(QGraphicsScene):
         touched = {wire for item in moved for wire in self._wires_at[item.name]}
         if self.has_preview and len(moved) > _MAX_LIVE:
             self._unplaced = moved
+            self.wire_router.pause()
             self._follow(touched)
         else:
             for item in moved:
@@ -308,9 +312,17 @@ class CanvasScene(QGraphicsScene):
         self.paint_context.revision += 1
         if self.has_preview:
             self.overview_layer.refresh_moving(moved, touched)
+            self.overview_layer.refresh_wires(self.wire_router.take_changed())
         else:
             self.overview_layer.refresh()
         self.moved.emit()
+
+    def _wires_with_points(self) -> Iterator[tuple[Wire, WireItem]]:
+        """The wires with reroute points, in the order of the document."""
+        for end in self._document.routes:
+            for item in self._wires_at[end.node]:
+                if item.wire.target == end:
+                    yield item.wire, item
 
     def _finish_move(self) -> None:
         self.wire_router.reroute()
@@ -326,19 +338,21 @@ class CanvasScene(QGraphicsScene):
 
     def _on_rerouted(self) -> None:
         self.paint_context.revision += 1
-        self.overview_layer.refresh()
+        self.overview_layer.refresh_wires(self.wire_router.take_changed())
         self.moved.emit()
 
     # -- queries
 
     @property
     def selected_wires(self) -> tuple[Wire, ...]:
-        return tuple(wire for wire, item in self.wires.items() if item.is_selected)
+        return tuple(self._selected_wires)
 
     @property
     def selected_points(self) -> tuple[tuple[Wire, int], ...]:
         """The selected reroute points: wire and index."""
-        return tuple((wire, index) for wire, item in self.wires.items() for index in sorted(item.selected_points))
+        return tuple(
+            (wire, index) for wire, item in self._wires_with_points() for index in sorted(item.selected_points)
+        )
 
     @property
     def graph(self) -> WireGraph:
@@ -429,6 +443,7 @@ class CanvasScene(QGraphicsScene):
 
     def _remove_wire(self, wire: Wire) -> None:
         item = self.wires.pop(wire)
+        self._selected_wires.pop(wire, None)
         self.wire_router.remove_wire(item)
         self._wires_at[wire.source.node].discard(item)
         self._wires_at[wire.target.node].discard(item)
@@ -453,7 +468,7 @@ class CanvasScene(QGraphicsScene):
         for wire in wires:
             offset = offsets.get(wire.wire.source.node)
             if offset is not None and offset == offsets.get(wire.wire.target.node):
-                wire.setPos(*offset)
+                wire.shift(*offset)
             else:
                 wire.route(*self._end_points(wire.wire))
 
@@ -491,8 +506,7 @@ class CanvasScene(QGraphicsScene):
             if (item := self.wires.get(wire)) is not None:
                 item.set_state(highlighted=wire in wires)
         self._highlighted_wires = wires
-        if self.overview_layer.isVisible():
-            self.overview_layer.update()
+        self.overview_layer.refresh_marks()
 
     def _with_changing_ports(self, rewired: Set[str]) -> list[str]:
         """Nodes whose ports depend on wires: all of unknown type, and of the rewired ones those with growing inputs."""

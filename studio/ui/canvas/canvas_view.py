@@ -20,7 +20,6 @@ from PySide6.QtGui import (
     QNativeGestureEvent,
     QPainter,
     QPaintEvent,
-    QRegion,
     QResizeEvent,
     QShowEvent,
     QWheelEvent,
@@ -98,7 +97,6 @@ class CanvasView(QGraphicsView):
         self._cameras = ScopeCameras(store, self.camera, self.canvas_actions.open_at_readable_zoom)
         self._drop_handler = DropHandler(self.context, self.canvas_actions, self.offers.find, self.import_files)
         self._pointer_controller = PointerController(self.context)
-        self._exposed = QRegion()
         self._has_panned = False
         """Whether the canvas was panned since the last full repaint."""
         self._shown = False
@@ -441,10 +439,15 @@ class CanvasView(QGraphicsView):
         return QSize(64, 32)
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        self._exposed = event.region()
+        region, paint_context = event.region(), self.canvas_scene.paint_context
+        paint_context.exposed = tuple(self._scene_rect(rect) for rect in cast("Iterable[QRect]", region))
         super().paintEvent(event)
-        if self._exposed.contains(self.viewport().rect()) and self._exposed.rectCount() == 1:
+        paint_context.exposed = ()
+        if region.contains(self.viewport().rect()) and region.rectCount() == 1:
             self._has_panned = False
+
+    def _scene_rect(self, rect: QRect) -> QRectF:
+        return QRectF(self.camera.to_scene(rect.topLeft()), self.camera.to_scene(rect.bottomRight() + QPoint(1, 1)))
 
     def scrollContentsBy(self, dx: int, dy: int) -> None:
         super().scrollContentsBy(dx, dy)
@@ -457,12 +460,9 @@ class CanvasView(QGraphicsView):
 
     def drawBackground(self, painter: QPainter, rect: QRectF | QRect) -> None:
         """Paint only the exposed region: after a pan it is two strips, and `rect` is their bounding box."""
-        for exposed in cast("Iterable[QRect]", self._exposed):
-            corners = (
-                self.camera.to_scene(exposed.topLeft()),
-                self.camera.to_scene(exposed.bottomRight() + QPoint(1, 1)),
-            )
-            paint_grid(painter, QRectF(*corners), self.canvas_scene.paint_context, self.canvas_scene.options.grid)
+        paint_context = self.canvas_scene.paint_context
+        for exposed in paint_context.exposed or (QRectF(rect),):
+            paint_grid(painter, exposed, paint_context, self.canvas_scene.options.grid)
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
+from PySide6.QtCore import QRectF
+
 from studio.ui.canvas.canvas_style import CanvasStyle
 from studio.ui.canvas.geometry import Box
 from studio.ui.canvas.level_of_detail import Zoom
@@ -19,5 +21,7 @@ class PaintContext:
     """Whether nodes or other wires overlap a box."""
     is_moving: bool = False
     """Whether a gesture moves nodes: labels of wires keep their positions meanwhile."""
+    exposed: tuple[QRectF, ...] = ()
+    """The rectangles of the scene that the view paints; empty while another painter renders the scene."""
     revision: int = 0
     """Incremented when the result of `is_covered` may have changed."""

@@ -17,7 +17,7 @@ from studio.document.block_locations import (
     canonical_paths,
     changed_location,
     copy_count,
-    first_path,
+    first_paths,
     locate,
     nearest,
     prefix_of,
@@ -51,7 +51,8 @@ def test_paths_are_those_of_the_expansion() -> None:
     for path in expansion.flat.nodes:
         location, name = locate(document, path)
         assert prefix_of(document, location) + name == path
-        assert first_path(document, path) in ("outer.a", "outer.inner.b")
+    assert first_paths(document, expansion.flat.nodes) == {"outer.a", "outer.inner.b"}
+    assert first_paths(document, ["second.a", "second", "gone"]) == {"outer.a", "second", "gone"}
     assert list(canonical_paths(document, ["outer.inner.b", "outer.2.a", "gone", "second.a"])) == [
         "outer.0.inner.b",
         "second.a",

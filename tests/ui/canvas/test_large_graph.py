@@ -5,14 +5,18 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable
 
+import numpy as np
 import pytest
-from PySide6.QtCore import QPoint, QPointF
+from numpy.typing import NDArray
+from PySide6.QtCore import QPoint, QPointF, QRect
+from PySide6.QtGui import QImage
+from PySide6.QtTest import QTest
 from pytestqt.qtbot import QtBot
 
 from studio.document import edits
 from studio.document.model import Document, Endpoint, Node, Wire
 from studio.ui.canvas.canvas_view import CanvasView
-from studio.ui.canvas.hit_testing import Hit
+from studio.ui.canvas.hit_testing import NO_HIT, Hit
 from studio.ui.canvas.layers.overview_layer import OverviewLayer
 from studio.ui.canvas.nodes import node_item
 from studio.ui.canvas.nodes.node_item import NodeItem
@@ -184,3 +188,73 @@ def test_dragging_many_nodes_routes_no_wire_until_the_drop(
     assert store.document is before
     for wire, item in scene.wires.items():
         assert item.curve.start == scene.nodes[wire.source.node].port("output", "output")
+
+
+def on_screen(view: CanvasView, qtbot: QtBot) -> NDArray[np.int16]:
+    """The pixels on the screen, which a pan has moved, without the bars at the top."""
+    qtbot.wait(1)
+    area = QRect(view.viewport().mapTo(view.window(), QPoint(0, 0)), view.viewport().size()).adjusted(0, 40, 0, 0)
+    image = view.screen().grabWindow(view.window().winId()).toImage().copy(area)
+    return np.frombuffer(image.constBits(), np.uint8).astype(np.int16)
+
+
+@pytest.mark.parametrize("scale", [0.05, 0.2])
+def test_panned_overview_equals_a_full_repaint(view: CanvasView, qtbot: QtBot, scale: float) -> None:
+    view.toggle_minimap()
+    view.camera.zoom_to(scale)
+    view.camera.center_on(QPointF(5000, 1600))
+    process_paints(view, qtbot)
+    before = on_screen(view, qtbot)
+    for _ in range(5):
+        view.camera.pan(-17, 9)
+        qtbot.wait(1)
+    panned = on_screen(view, qtbot)
+    process_paints(view, qtbot)
+    full = on_screen(view, qtbot)
+    assert np.abs(panned - full).max() <= 2  # Qt rounds the coverage of edges differently
+    assert np.abs(before - full).max() > 40
+
+
+def shown(view: CanvasView) -> QImage:
+    """The pixels of the canvas as its layer has collected them."""
+    return view.viewport().grab().toImage()
+
+
+def new(view: CanvasView) -> QImage:
+    """The pixels of the canvas after the layer has collected everything again."""
+    view.canvas_scene.overview_layer.refresh()
+    return view.viewport().grab().toImage()
+
+
+def test_overview_after_hovers_and_drags_equals_a_new_one(view: CanvasView, qtbot: QtBot) -> None:
+    view.camera.zoom_to(0.2)
+    view.camera.center_on(QPointF(5000, 1600))
+    user, canvas = MouseAndKeyboard(view), view.canvas_scene
+    canvas.set_hovered(Hit(wire=view.store.document.wires[500]))
+    process_paints(view, qtbot)
+    canvas.set_hovered(NO_HIT)
+    for names in (["n1025"], [f"n{index}" for index in range(1000, 1100)]):
+        view.store.select(names)
+        start = user.node("n1025")
+        user.hold(start, *(start + QPoint(3 * step, 5 * step) for step in range(1, 11)))
+        process_paints(view, qtbot)
+        assert canvas.has_preview
+        user.release(start + QPoint(30, 50))
+        canvas.wire_router.finish()
+        process_paints(view, qtbot)
+        assert shown(view) == new(view)
+
+
+def test_drag_of_many_nodes_pauses_routing(view: CanvasView) -> None:
+    view.store.select([f"n{index}" for index in range(1000, 1100)])
+    view.store.edit("Move", lambda document: edits.move(document, {"n1050": (40.0, 40.0)}))
+    user, router = MouseAndKeyboard(view), view.canvas_scene.wire_router
+    view.camera.center_on(QPointF(*view.canvas_scene.nodes["n1025"].at))
+    start = user.node("n1025")
+    user.hold(start, start + QPoint(30, 30))
+    router.take_changed()
+    QTest.qWait(20)
+    assert not router.take_changed()
+    user.release(start + QPoint(30, 30))
+    router.finish()
+    assert not router.is_busy

@@ -160,6 +160,8 @@ def test_incremental_routes_equal_routes_after_opening(
     store.edit("Remove", lambda document: edits.disconnect(document, [chain[0]]))
     fresh_store = ProjectStore(store.document, catalogue(), checker)
     fresh = CanvasScene(ScopeStore(fresh_store), themes.theme, fresh_store)
+    scene.wire_router.finish()
+    fresh.wire_router.finish()
     assert {each: item.curve for each, item in scene.wires.items()} == {
         each: item.curve for each, item in fresh.wires.items()
     }

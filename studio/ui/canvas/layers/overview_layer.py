@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 from PySide6.QtCore import QRectF, Qt
-from PySide6.QtGui import QPainter, QPainterPath, QPen
+from PySide6.QtGui import QColor, QPainter, QPainterPath, QPen
 from PySide6.QtWidgets import QGraphicsRectItem, QStyleOptionGraphicsItem, QWidget
 
 from studio.document.model import MAX_COORDINATE, Wire
+from studio.ui.canvas.layers.overview_shapes import AreaShapes, OverviewShapes, node_rect, wire_paths
 from studio.ui.canvas.nodes.node_item import NodeItem
 from studio.ui.canvas.paint_context import PaintContext
 from studio.ui.canvas.wires.wire_item import WireItem
@@ -18,6 +19,8 @@ from studio.ui.canvas.wires.wire_role import WireRole
 _Z = -1.0
 _MARGIN = 1e5
 """How far wires extend beyond the outermost nodes."""
+_JOINED = 4
+"""Number of wires per path of bold wires: Qt needs more time for wide pens along longer paths."""
 
 
 class OverviewLayer(QGraphicsRectItem):
@@ -33,10 +36,9 @@ class OverviewLayer(QGraphicsRectItem):
         self._paint_context = paint_context
         self._nodes = nodes
         self._wires = wires
-        self._stale = True
-        self._patches: dict[str | int, list[QRectF]] = {}
-        """Nodes by category, or by level of the heat map."""
-        self._paths: dict[WireRole, QPainterPath] = {}
+        self._shapes = OverviewShapes(nodes, wires)
+        self._bold: list[tuple[QColor, QPainterPath]] | None = None
+        """Wires with errors, highlighted and selected wires by color; None if they have changed."""
         self._moving_nodes: set[NodeItem] = set()
         self._moving_wires: set[WireItem] = set()
         """Nodes and wires that a gesture moves: painted separately, so that the shapes of the others stay valid."""
@@ -44,71 +46,114 @@ class OverviewLayer(QGraphicsRectItem):
         self.setRect(QRectF(-limit, -limit, 2 * limit, 2 * limit))
 
     def refresh(self) -> None:
-        """Mark the layer for repainting. Does nothing while it is hidden."""
-        self._stale = True
+        """Repaint after any node or wire may have changed."""
         self._moving_nodes, self._moving_wires = set(), set()
+        self._shapes.leave_out(frozenset())
+        self._shapes.clear()
+        self.refresh_marks()
+
+    def refresh_marks(self) -> None:
+        """Repaint after nodes or wires were selected or highlighted."""
+        self._bold = None
         self.update()
 
+    def refresh_wires(self, wires: Iterable[WireItem]) -> None:
+        """Repaint after wires were rerouted."""
+        self._shapes.update_wires(wires)
+        self.refresh_marks()
+
     def refresh_moving(self, nodes: set[NodeItem], wires: set[WireItem]) -> None:
-        """Mark the layer for repainting after a gesture moved only these nodes and wires."""
+        """Repaint after a gesture moved nodes and wires."""
         if not (nodes <= self._moving_nodes and wires <= self._moving_wires):
             self._moving_nodes |= nodes
             self._moving_wires |= wires
-            self._stale = True
-        self.update()
+            self._shapes.leave_out(self._moving_nodes | self._moving_wires)
+        self.refresh_marks()
 
     def paint(self, painter: QPainter, option: QStyleOptionGraphicsItem, widget: QWidget | None = None) -> None:
-        if self._stale:
-            self._collect_shapes()
+        """Paint each exposed rectangle by itself: long paths take much longer with a clip of several rectangles."""
+        exposed = self._paint_context.exposed
+        if len(exposed) < 2:
+            self._paint_rect(painter, exposed[0] if exposed else self.rect())
+            return
+        for rect in exposed:
+            painter.save()
+            painter.setClipRect(rect)
+            self._paint_rect(painter, rect)
+            painter.restore()
+
+    def _paint_rect(self, painter: QPainter, rect: QRectF) -> None:
+        margin = 4 / self._paint_context.zoom.scale  # outlines and pens
+        areas = list(self._shapes.near(rect.adjusted(-margin, -margin, margin, margin)))
+        self._paint_wires(painter, areas)
+        self._paint_nodes(painter, areas)
+        self._paint_outlines(painter)
+
+    def _paint_wires(self, painter: QPainter, areas: list[AreaShapes]) -> None:
         style = self._paint_context.style
         painter.setBrush(Qt.BrushStyle.NoBrush)
-        for role, path in self._paths.items():
-            painter.setPen(style.wire_far[role])
+        for paths in (*(area.paths for area in areas), wire_paths(self._moving_wires)):
+            for role, path in paths.items():
+                painter.setPen(style.wire_far[role])
+                painter.drawPath(path)
+        if self._bold is None:
+            self._bold = self._collect_bold()
+        for color, path in self._bold:
+            painter.setPen(_bold_pen(color))
             painter.drawPath(path)
-        for wire in self._moving_wires:
-            painter.setPen(style.wire_far[wire.role])
-            painter.drawPath(wire.path.translated(wire.pos()))
+
+    def _collect_bold(self) -> list[tuple[QColor, QPainterPath]]:
+        found: defaultdict[tuple[bool, bool, bool, WireRole], list[WireItem]] = defaultdict(list)
         for wire in self._wires.values():
             if wire.is_highlighted or wire.is_selected or wire.error:
-                painter.setPen(self._bold(wire.pen()))
-                painter.drawPath(wire.path)
+                found[wire.is_selected, wire.is_highlighted, bool(wire.error), wire.role].append(wire)
+        bold: list[tuple[QColor, QPainterPath]] = []
+        for key in sorted(found):
+            wires, color = found[key], found[key][0].pen().color()
+            bold += [(color, _joined(wires[i : i + _JOINED])) for i in range(0, len(wires), _JOINED)]
+        return bold
+
+    def _paint_nodes(self, painter: QPainter, areas: list[AreaShapes]) -> None:
+        style = self._paint_context.style
         painter.setPen(style.no_pen)
-        for category, patches in self._patches.items():
-            painter.setBrush(style.heat[category] if isinstance(category, int) else style.category_brush[category])
-            painter.drawRects(patches)
+        for area in areas:
+            for category, patches in area.patches.items():
+                painter.setBrush(style.heat[category] if isinstance(category, int) else style.category_brush[category])
+                painter.drawRects(patches)
         for node in self._moving_nodes:
-            painter.setBrush(style.category_brush[node.content.category])
-            painter.drawRect(_rect(node))
-        self._paint_marks(painter)
+            heat = node.state.heat
+            painter.setBrush(style.category_brush[node.content.category] if heat is None else style.heat[heat])
+            painter.drawRect(node_rect(node))
 
-    def _paint_marks(self, painter: QPainter) -> None:
+    def _paint_outlines(self, painter: QPainter) -> None:
         """Outline selected nodes and nodes with errors."""
-        style, scale = self._paint_context.style, self._paint_context.zoom.scale
-        painter.setBrush(Qt.BrushStyle.NoBrush)
+        style, gap = self._paint_context.style, 2 / self._paint_context.zoom.scale
+        failed: list[QRectF] = []
+        chosen: list[QRectF] = []
         for node in self._nodes.values():
-            chosen = node.state.selected or node.state.highlighted
-            if not (chosen or node.content.error):
-                continue
-            pen = QPen(style.accent if chosen else style.error, 2.0)
-            pen.setCosmetic(True)
-            painter.setPen(pen)
-            gap = 2 / scale
-            painter.drawRect(_rect(node).adjusted(-gap, -gap, gap, gap))
-
-    def _bold(self, pen: QPen) -> QPen:
-        pen = QPen(pen.color(), 2.0)
-        pen.setCosmetic(True)
-        return pen
-
-    def _collect_shapes(self) -> None:
-        patches: defaultdict[str | int, list[QRectF]] = defaultdict(list)
-        for node in set(self._nodes.values()) - self._moving_nodes:
-            patches[node.content.category if node.state.heat is None else node.state.heat].append(_rect(node))
-        paths: defaultdict[WireRole, QPainterPath] = defaultdict(QPainterPath)
-        for wire in set(self._wires.values()) - self._moving_wires:
-            paths[wire.role].addPath(wire.path)
-        self._patches, self._paths, self._stale = dict(patches), dict(paths), False
+            state = node.state
+            if state.selected or state.highlighted:
+                chosen.append(node_rect(node).adjusted(-gap, -gap, gap, gap))
+            elif node.content.error:
+                failed.append(node_rect(node).adjusted(-gap, -gap, gap, gap))
+        painter.setBrush(Qt.BrushStyle.NoBrush)
+        for color, rects in ((style.error, failed), (style.accent, chosen)):
+            if rects:
+                painter.setPen(_bold_pen(color))
+                painter.drawRects(rects)
 
 
-def _rect(node: NodeItem) -> QRectF:
-    return QRectF(*node.at, node.layout.width, node.layout.height)
+def _joined(wires: Iterable[WireItem]) -> QPainterPath:
+    path = QPainterPath()
+    for wire in wires:
+        path.addPath(wire.scene_path)
+    return path
+
+
+def _bold_pen(color: QColor) -> QPen:
+    pen = QPen(color, 2.0)
+    pen.setCosmetic(True)
+    return pen
+
+
+__all__ = ["OverviewLayer"]

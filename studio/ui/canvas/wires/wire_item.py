@@ -33,16 +33,18 @@ class WireItem(QGraphicsRectItem):
         self._paint_context = paint_context
         self.wire = wire
         self.kind = kind
+        self.role = _role(wire, kind)
         self.points: tuple[tuple[float, float], ...] = ()
         """Reroute points in the order from the output."""
         self.selected_points: frozenset[int] = frozenset()
         self._hovered_point: int | None = None
         self.label = ""
         self.error = ""
-        self._highlighted = False
+        self.is_highlighted = False
+        self.is_selected = False
         self._hovered = False
-        self._selected = False
         self._detached = False
+        self._offset = (0.0, 0.0)
         self._cached_label: tuple[tuple[int, Zoom, str, bool], WireLabel | None] | None = None
         self._direct = wire_curve(start, end)
         self.rank = _rank(wire, start, end)
@@ -53,9 +55,15 @@ class WireItem(QGraphicsRectItem):
 
     def route(self, start: Point, end: Point) -> None:
         """Update the end points."""
-        self.setPos(0, 0)
+        self.shift(0.0, 0.0)
         if start != self._direct.start or end != self._direct.end:
             self._draw(start, end)
+
+    def shift(self, dx: float, dy: float) -> None:
+        """Draw the wire as it is at an offset, while a gesture moves both of its nodes."""
+        if self._offset != (dx, dy):
+            self._offset = (dx, dy)
+            self.setPos(dx, dy)
 
     def set_points(self, points: tuple[tuple[float, float], ...]) -> bool:
         """Draw the wire through these reroute points. Returns whether they are other points."""
@@ -89,7 +97,7 @@ class WireItem(QGraphicsRectItem):
 
     def set_kind(self, kind: PortType) -> None:
         if kind is not self.kind:
-            self.kind = kind
+            self.kind, self.role = kind, _role(self.wire, kind)
             self.update()
 
     def set_label(self, label: str, error: str) -> None:
@@ -107,15 +115,17 @@ class WireItem(QGraphicsRectItem):
         detached: bool | None = None,
     ) -> None:
         """Set parts of the visual state. `highlighted`: on the path through the hovered wire."""
-        before = (self._highlighted, self._hovered, self._selected, self._detached)
-        self._highlighted = self._highlighted if highlighted is None else highlighted
+        before = (self.is_highlighted, self.is_selected, self._detached)
+        was_hovered = self._hovered
+        self.is_highlighted = self.is_highlighted if highlighted is None else highlighted
         self._hovered = self._hovered if hovered is None else hovered
-        self._selected = self._selected if selected is None else selected
+        self.is_selected = self.is_selected if selected is None else selected
         self._detached = self._detached if detached is None else detached
-        if before != (self._highlighted, self._hovered, self._selected, self._detached):
+        if self._hovered != was_hovered:
             # Nodes must not cover the label of the hovered wire.
             self.setZValue(HOVERED_Z if self._hovered else WIRE_Z)
             self._update_bounds()
+        if self._hovered != was_hovered or before != (self.is_highlighted, self.is_selected, self._detached):
             self.update()
 
     def set_point_state(self, *, selected: frozenset[int] | None = None, hovered: int | None = None) -> None:
@@ -127,23 +137,16 @@ class WireItem(QGraphicsRectItem):
             self.update()
 
     @property
-    def role(self) -> WireRole:
-        return wire_role(self.kind, self.wire.source.port, self.wire.target.port)
-
-    @property
-    def is_highlighted(self) -> bool:
-        return self._highlighted
-
-    @property
-    def is_selected(self) -> bool:
-        return self._selected
+    def scene_path(self) -> QPainterPath:
+        """The path in the scene, also while a gesture moves the item."""
+        return self.path if self._offset == (0.0, 0.0) else self.path.translated(*self._offset)
 
     def pen(self) -> QPen:
         return wire_painter.pen(
             self._paint_context.style,
             self.role,
-            highlighted=self._highlighted,
-            selected=self._selected,
+            highlighted=self.is_highlighted,
+            selected=self.is_selected,
             failed=bool(self.error),
         )
 
@@ -192,6 +195,10 @@ class WireItem(QGraphicsRectItem):
         if self._hovered and self.label:
             rect = rect.united(wire_label.hovered_label(self.curve, self.label, self._paint_context.zoom).rect)
         self.setRect(rect.adjusted(-_MARGIN, -_MARGIN, _MARGIN, _MARGIN))
+
+
+def _role(wire: Wire, kind: PortType) -> WireRole:
+    return wire_role(kind, wire.source.port, wire.target.port)
 
 
 def _rank(wire: Wire, start: Point, end: Point) -> tuple[float, Wire]:

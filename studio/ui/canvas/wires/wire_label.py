@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from typing import NamedTuple
 
 from PySide6.QtCore import QRectF, Qt
@@ -65,9 +66,13 @@ def paint_label(painter: QPainter, label: WireLabel, style: CanvasStyle, *, stro
     painter.drawText(rect, Qt.AlignmentFlag.AlignCenter, label.text)
 
 
+@functools.lru_cache(maxsize=4096)
+def _text_width(text: str, pixels: int) -> float:
+    return QFontMetricsF(monospace_font(pixels)).horizontalAdvance(text)
+
+
 def _box(curve: WireCurve, text: str, pixels: int, t: float = 0.5) -> Box:
-    metrics = QFontMetricsF(monospace_font(pixels))
-    width, height = metrics.horizontalAdvance(text) + pixels, pixels * 1.5
+    width, height = _text_width(text, pixels) + pixels, pixels * 1.5
     middle = curve.on_longest_piece(t)
     return Box(middle.x - width / 2, middle.y - height / 2, middle.x + width / 2, middle.y + height / 2)
 

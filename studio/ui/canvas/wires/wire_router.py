@@ -25,7 +25,9 @@ from studio.ui.canvas.wires.wire_item import WireItem
 _MAX_WIRES = 64
 """With more wires nearby, a wire is routed without avoiding other wires."""
 _AT_ONCE = 48
-"""Number of wires that are routed at once. Fixed instead of a time limit, so that small graphs never flicker."""
+"""Number of wires that are routed at once, so that small graphs never flicker."""
+_AT_ONCE_SECONDS = 0.04
+"""Limit of the CPU time of this: wires among nodes on top of each other have slow routes."""
 _LONG = 2000.0
 """A longer wire is not routed during a gesture: it can have thousands of candidate routes and obstacles."""
 _SLICE_SECONDS = 0.004
@@ -48,6 +50,8 @@ class WireRouter(QObject):
         """A heap; the shortest wire is first. The numbers order wires that are equal because one was removed."""
         self._queued: set[WireItem] = set()
         """The wires in `_waiting`."""
+        self._changed: set[WireItem] = set()
+        """Wires with other curves since the last call of `take_changed`."""
         self._paused = False
         self._timer = QTimer(self)
         self._timer.setSingleShot(True)
@@ -98,12 +102,25 @@ class WireRouter(QObject):
             paused: route only the first wires of a small change now, and the others at the next call
         """
         areas, self._changed_areas = self._changed_areas, set()
-        self._paused = paused
+        was_paused, self._paused = self._paused, paused
+        if not areas and not was_paused:
+            self._schedule()
+            return
         for wire in self._wires if len(areas) > len(self._wires) else self._wires_near(areas):
             self._queue(wire)
         if not paused or len(self._queued) <= _AT_ONCE:
-            self._route(_AT_ONCE, longest=_LONG if paused else math.inf)
+            self._route(_AT_ONCE, longest=_LONG if paused else math.inf, seconds=_AT_ONCE_SECONDS)
         self._schedule()
+
+    def pause(self) -> None:
+        """Route no wires until the next call of `reroute`."""
+        self._paused = True
+        self._schedule()
+
+    def take_changed(self) -> set[WireItem]:
+        """The wires that have other curves since the last call."""
+        changed, self._changed = self._changed, set()
+        return changed
 
     def finish(self) -> None:
         """Route all waiting wires now."""
@@ -133,10 +150,17 @@ class WireRouter(QObject):
             self._queued.add(wire)
             heapq.heappush(self._waiting, (wire.rank, id(wire), wire))
 
-    def _route(self, count: int | None, *, longest: float = math.inf) -> bool:
-        """Route this many waiting wires of a length of at most `longest`, or all. Returns whether a curve changed."""
+    def _route(self, count: int | None, *, longest: float = math.inf, seconds: float = math.inf) -> bool:
+        """Route this many waiting wires of a length of at most `longest`, or all. Returns whether a curve changed.
+
+        Args:
+            seconds: CPU time after which no other wire is routed
+        """
         changed = False
+        end = time.thread_time() + seconds
         while self._waiting and (count is None or count > 0) and self._waiting[0][0][0] <= longest:
+            if time.thread_time() > end:
+                break
             rank, _, wire = heapq.heappop(self._waiting)
             if wire not in self._queued:
                 continue
@@ -149,6 +173,7 @@ class WireRouter(QObject):
             wire.avoid(partial(self._obstacles, wire))
             if wire.curve != before:
                 changed = True
+                self._changed.add(wire)
                 self.wire_boxes.place(wire, wire.curve.box)
                 self._queue_longer(rank, (before.box, wire.curve.box))
         return changed

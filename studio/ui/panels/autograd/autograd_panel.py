@@ -6,7 +6,7 @@ from PySide6.QtCore import QSize
 from PySide6.QtGui import QFontMetrics, QLinearGradient, QPainter, QPaintEvent
 from PySide6.QtWidgets import QHBoxLayout, QStackedLayout, QVBoxLayout, QWidget
 
-from studio.document.block_locations import first_path
+from studio.document.block_locations import first_paths
 from studio.training.autograd_snapshot import AutogradSnapshot
 from studio.ui import number_format
 from studio.ui.layered_layout import Layout
@@ -116,7 +116,7 @@ class AutogradPanel(QWidget):
         self._mark()
 
     def _mark(self, *_: object) -> None:
-        selected = {first_path(self._store.document, path) for path in self._store.selection}
+        selected = first_paths(self._store.document, self._store.selection)
         self.view.mark(selected, reveal=not self.view.underMouse())
 
     def _choose(self, owner: str) -> None:

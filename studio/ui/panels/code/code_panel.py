@@ -8,7 +8,7 @@ from PySide6.QtCore import QTimer
 from PySide6.QtGui import QShowEvent
 from PySide6.QtWidgets import QApplication, QStackedLayout, QVBoxLayout, QWidget
 
-from studio.document.block_locations import Renaming, first_path
+from studio.document.block_locations import Renaming, first_paths
 from studio.document.model import Document
 from studio.lowering.program import LoweringError, Program, lower
 from studio.lowering.source_import.checked_edits import apply_checked
@@ -271,7 +271,7 @@ class CodePanel(QWidget):
             return
         shown = Renaming(self._store.document, self._shown)
         paths = (shown.path(path) for path in self._store.selection)
-        selected = {first_path(self._shown, path) for path in paths if path is not None}
+        selected = first_paths(self._shown, (path for path in paths if path is not None))
         self.editor.mark(line for line, node in self._program.lines.items() if node in selected)
 
     def _select(self, line: int) -> None:
