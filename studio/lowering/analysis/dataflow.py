@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
+from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
+
+import msgspec
 
 from engine.shape import Dim, Spec
 from studio.document.block_expansion import Expansion
-from studio.document.model import Endpoint, Node
+from studio.document.model import Endpoint, Json, Node
 from studio.lowering.analysis.activation_memory import outputs_bytes
 from studio.lowering.analysis.input_scale import InputScale
 from studio.lowering.analysis.node_arguments import NodeArguments, resolve_arguments, resolve_paths
@@ -39,6 +42,9 @@ BATCH_SYMBOLS = "NMKPQRS"
 
 CHECKED_WITHOUT_INPUTS = frozenset({Role.SOURCE, Role.OPTIMIZER})
 """Roles whose arguments are checked without inputs."""
+
+Changes: TypeAlias = Mapping[str, Mapping[str, Json]]
+"""Other values of parameters, by node."""
 
 
 class Dataflow:
@@ -108,6 +114,53 @@ class Dataflow:
         """Result of a split node; None if it has no samples. May read the data."""
         steps = data_steps(name, self.graph, self.facts, self.base, transformed=True)
         return self._evaluator.split(steps) if steps else None
+
+    def with_params(self, name: str, changes: Changes, budget: int) -> tuple[NodeFacts | None, int]:
+        """The facts that a node would have if it and nodes before it had other parameters, and the evaluated nodes.
+
+        None if more than `budget` nodes are between them, or if one of them shares its weights.
+        """
+        between = self._between(changes, name)
+        if len(between) > budget or any(self.document.nodes[each].shares for each in between):
+            return None, 0
+        tried: dict[str, NodeFacts] = {}
+        for each in sorted(between, key=self._positions.__getitem__):
+            node, node_type = self.document.nodes[each], self.graph.types[each]
+            if each in changes:
+                node = msgspec.structs.replace(node, params={**node.params, **changes[each]})
+            sources = self.graph.input_sources[each].items()
+            values = {
+                port: tried[end.node].outputs.get(end.port) if end.node in tried else self.value(end)
+                for port, end in sources
+            }
+            inputs = {port: value for port, value in values.items() if value is not None}
+            tried[each] = _analyze_node(node, node_type, inputs, self._evaluator, self.base, None, None)
+        return tried.get(name), len(between)
+
+    def accepts(self, name: str, inputs: Mapping[str, WireValue]) -> bool:
+        """Whether a node works with other inputs."""
+        facts = self.facts[name]
+        first = _tensor(inputs.get(facts.type.inputs[0].name))
+        arguments = resolve_arguments(facts.type, facts.node.params, first)
+        if not _is_complete(facts.type, arguments, inputs):
+            return False
+        return not self._evaluator.evaluate(facts.type, arguments.values, inputs).failure
+
+    def _between(self, changed: Iterable[str], name: str) -> set[str]:
+        """The node, the changed nodes, and those on the paths from them to it."""
+        before, found = self.graph.upstream([name]), set(changed)
+        waiting = list(found)
+        while waiting:
+            for wire in self.graph.outgoing_wires.get(waiting.pop(), ()):
+                if wire.target.node in before and wire.target.node not in found:
+                    found.add(wire.target.node)
+                    waiting.append(wire.target.node)
+        return found
+
+    @cached_property
+    def _positions(self) -> dict[str, int]:
+        """The position of each node in the order of computation."""
+        return {name: index for index, name in enumerate(self.graph.order)}
 
     def _inputs(self, name: str) -> dict[str, WireValue]:
         sources = self.graph.input_sources[name].items()
@@ -183,6 +236,8 @@ def _analyze_node(
         used_inputs: Mapping[str, WireValue] = {} if node_type.role in CHECKED_WITHOUT_INPUTS else inputs
         outcome = evaluator.evaluate(node_type, resolve_paths(node_type, arguments.values, base), used_inputs)
     outputs = _pass_through(node_type, inputs) if node.muted else outcome.outputs
+    if outcome.fails_on == "inputs" and node_type.role is Role.LAYER:
+        outputs = _outputs_with_inferred_sizes(node_type, node, inputs, evaluator)
     if length is not None and node_type.target is not None and not (node.muted or outcome.failure):
         context = ScheduleContext(node_type.target, tuple(arguments.values.items()), length)
         outputs = {port.name: context for port in node_type.outputs}
@@ -197,6 +252,21 @@ def _analyze_node(
     )
     labels = {port: str(value) for port, value in outputs.items()}
     return NodeFacts(node, node_type, arguments, inputs, outcome, outputs, info, labels, length)
+
+
+def _outputs_with_inferred_sizes(
+    node_type: NodeType, node: Node, inputs: Mapping[str, WireValue], evaluator: NodeEvaluator
+) -> Mapping[str, WireValue]:
+    """The outputs of a layer that refuses its inputs because of sizes that the wire would give, so that later shapes
+    are shown; empty if this is not the reason."""
+    inferable = {parameter.name for parameter in node_type.params if parameter.from_input is not None}
+    if not inferable.intersection(node.params):
+        return {}
+    params = {param: value for param, value in node.params.items() if param not in inferable}
+    arguments = resolve_arguments(node_type, params, _tensor(inputs.get(node_type.inputs[0].name)))
+    if arguments.problems or arguments.is_incomplete:
+        return {}
+    return evaluator.evaluate(node_type, arguments.values, inputs).outputs
 
 
 def _tensor(value: WireValue | None) -> Spec | None:

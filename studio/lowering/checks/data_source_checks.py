@@ -24,7 +24,7 @@ def data_source_problems(flow: Dataflow) -> Iterator[Problem]:
 
 def data_problem(name: str, found: Diagnostic) -> Problem:
     """Convert a diagnostic of a data source into a problem with a fix."""
-    fix = quick_fixes.assign_all(name, dict(found.changes), found.remedy) if found.changes else None
+    fix = quick_fixes.assign_all({name: dict(found.changes)}, found.remedy) if found.changes else None
     if fix is not None and found.added:
         [(param, _)] = found.changes
         fix = replace(fix, edit=_adding(name, param, found.added))

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from studio.lowering.analysis.dataflow import Dataflow
 from studio.lowering.analysis.node_arguments import ArgumentProblem
 from studio.lowering.analysis.node_facts import NodeFacts
+from studio.lowering.checks.parameter_causes import fitting_divisor
 from studio.lowering.problems import quick_fixes
 from studio.lowering.problems.problem import Problem
 from studio.nodes.types import Role
@@ -19,7 +20,7 @@ def parameter_problems(flow: Dataflow) -> Iterator[Problem]:
             for found in facts.arguments.problems:
                 yield _problem(name, facts, found)
         elif facts.outcome.fails_on == "arguments":
-            yield _construction_problem(name, facts)
+            yield _construction_problem(flow, name, facts)
 
 
 def _problem(name: str, facts: NodeFacts, found: ArgumentProblem) -> Problem:
@@ -43,8 +44,12 @@ def _problem(name: str, facts: NodeFacts, found: ArgumentProblem) -> Problem:
     return Problem("error", found.code, f"{name}: {found.message}", node=name, fix=fix)
 
 
-def _construction_problem(name: str, facts: NodeFacts) -> Problem:
+def _construction_problem(flow: Dataflow, name: str, facts: NodeFacts) -> Problem:
     """The constructor raised, or a data source cannot read its files."""
     if facts.type.role is Role.SOURCE:
         return Problem("error", "bad-data", f"{name}: {facts.outcome.failure}", node=name)
-    return Problem("error", "bad-arguments", f"{name} cannot be created: {facts.outcome.failure}", node=name)
+    message = f"{name} cannot be created: {facts.outcome.failure}"
+    trial = fitting_divisor(flow, name, facts)
+    if trial is None:
+        return Problem("error", "bad-arguments", message, node=name)
+    return Problem("error", "bad-arguments", f"{message.rstrip('.')}. {trial.advice}", node=name, fix=trial.fix)

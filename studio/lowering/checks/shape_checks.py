@@ -25,6 +25,15 @@ from studio.lowering.checks.miswired_inputs import (
     targets_as_inputs,
 )
 from studio.lowering.checks.operation_checks import literal_batch, wrong_output_count
+from studio.lowering.checks.parameter_causes import (
+    Conflict,
+    missing_transpose,
+    needless_transpose,
+    own_parameter,
+    parameter_of_axis,
+    parameter_of_branch,
+    shrinking,
+)
 from studio.lowering.checks.sharing_checks import shared_shape
 from studio.lowering.checks.size_origins import origin_of_rank, origin_of_size
 from studio.lowering.checks.upstream_causes import (
@@ -74,10 +83,15 @@ def _explicit_size(flow: Dataflow, name: str, facts: NodeFacts) -> Problem | Non
         if not -spec.ndim <= axis < spec.ndim or spec.shape[axis] == expected:
             continue
         found, cause = spec.shape[axis], _origin(flow, name, port, axis % spec.ndim)
-        message = (
-            f"{name} expects {expected} {_size_noun(parameter.name)} but {cause} provides {found}. "
-            f"Set {parameter.name} to {found}, or leave it empty."
+        start = f"{name} expects {expected} {_size_noun(parameter.name)}"
+        other = (
+            needless_transpose(flow, name, facts, axis % spec.ndim, expected)
+            or parameter_of_axis(flow, name, facts, f"{start} but gets {format_shape(spec.shape)}")
+            or missing_transpose(flow, name, facts, axis % spec.ndim, expected)
         )
+        if other is not None:
+            return other
+        message = f"{start} but {cause} provides {found}. Set {parameter.name} to {found}, or leave it empty."
         fix = quick_fixes.clear(name, parameter.name, f"Infer {parameter.name} from the wire")
         return Problem("error", "shape-mismatch", message, node=name, port=port, fix=fix)
     return None
@@ -217,12 +231,16 @@ def _conflicting_branches(flow: Dataflow, name: str, facts: NodeFacts) -> Proble
         axis = _first_conflict(facts, a, b)
         if axis is None:
             continue
+        start = (
+            f"{name} cannot combine {format_shape(a.shape)} at {name}.{first_port} with {format_shape(b.shape)} at "
+            f"{name}.{second_port}"
+        )
+        conflict = Conflict(axis, (first_port, second_port), (a, b))
+        if (cause := parameter_of_branch(flow, name, conflict, start)) is not None:
+            return cause
         sizes = [(a, first_port, a.ndim + axis), (b, second_port, b.ndim + axis)]
         first, second = (f"{spec.shape[at]} from {_origin(flow, name, port, at)}" for spec, port, at in sizes)
-        message = (
-            f"{name} cannot combine {format_shape(a.shape)} at {name}.{first_port} with {format_shape(b.shape)} at "
-            f"{name}.{second_port}: dimension {axis} is {first}, but {second}. Make both sizes equal."
-        )
+        message = f"{start}: dimension {axis} is {first}, but {second}. Make both sizes equal."
         return Problem("error", "shape-mismatch", message, node=name, port=second_port)
     return None
 
@@ -259,6 +277,11 @@ def _engine_error(flow: Dataflow, name: str, facts: NodeFacts) -> Problem:
             inputs.append(f"{facts.inputs[port.name]} from {end.node}")
     text = facts.outcome.failure.rstrip(".")
     message = f"{name} cannot process {' and '.join(inputs)}: {text}." if inputs else f"{name}: {text}."
+    if sizes := shrinking(flow, name, facts):
+        message = f"{message} The size changes from {sizes}."
+    trial = own_parameter(flow, name, facts)
+    if trial is not None:
+        return Problem("error", "shape-mismatch", f"{message} {trial.advice}", node=name, fix=trial.fix)
     if facts.type.role is Role.OPERATION and "connect another output" not in message:
         params = [parameter.name for parameter in facts.type.params if facts.type.input(parameter.name) is None]
         change = f"Change {' or '.join(params)}, or connect" if params else "Connect"

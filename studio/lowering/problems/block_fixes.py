@@ -6,11 +6,11 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from functools import partial
 
-from studio.document.block_edits import edit_block
+from studio.document.block_edits import edit_block, promoted_as
 from studio.document.block_expansion import Expansion, Scope
 from studio.document.document_errors import EditError
 from studio.document.flat_edits import edit_flat
-from studio.document.model import Endpoint, Wire
+from studio.document.model import Endpoint, ParamRef, Wire
 from studio.lowering.problems.problem import Fix, Problem
 
 UNFED = frozenset({"missing-wire", "not-wired"})
@@ -32,12 +32,33 @@ def in_document(problems: Iterable[Problem], expansion: Expansion) -> Iterator[P
                 yield _unused_instance(str(problem.node_on_canvas))
         elif unfed is None:
             fix = None if problem.fix is None else _lifted(problem.fix, expansion)
+            problem = _at_promoted(problem, expansion)
             yield replace(problem, fix=fix, wire=_wire_on_canvas(problem.wire, expansion))
         elif unfed not in seen:
             seen.add(unfed)
             path, port = unfed
             message = f"{path} needs a wire at {port}. Connect an output to it."
             yield Problem(problem.severity, "missing-wire", message, node=path, port=port)
+
+
+def _at_promoted(problem: Problem, expansion: Expansion) -> Problem:
+    """The problem at the instance where the parameter that its fix sets is promoted."""
+    target = "" if problem.fix is None or len(problem.fix.settings) != 1 else problem.fix.settings[0].partition("=")[0]
+    path, _, param = target.rpartition(".")
+    if "." not in path:
+        return problem
+    scope, name = expansion.locate(path)
+    inner = param
+    while scope.parent is not None:
+        promoted = promoted_as(expansion.document.blocks[scope.block], ParamRef(name, param))
+        if promoted is None:
+            break
+        scope, name, param = scope.parent, scope.instance, promoted
+    if scope.prefix + name == path or not path.startswith(problem.node or path):
+        return problem
+    instance = scope.prefix + name
+    message = f"{problem.message} {inner} of {path} is {param} of {instance}."
+    return replace(problem, message=message, node=instance, port=None, affected=problem.affected or path)
 
 
 def _unused_instance(path: str) -> Problem:

@@ -18,7 +18,8 @@ NODE_SPACING = 232.0
 
 
 def assign(name: str, param: str, value: Json) -> Fix:
-    title = f"Turn {param} {'on' if value else 'off'}" if isinstance(value, bool) else f"Set {param} to {value}"
+    text = ", ".join(map(str, value)) if isinstance(value, list) else value
+    title = f"Turn {param} {'on' if value else 'off'}" if isinstance(value, bool) else f"Set {param} to {text}"
     return Fix(
         title,
         lambda document: edits.set_param(document, name, param, value),
@@ -26,13 +27,17 @@ def assign(name: str, param: str, value: Json) -> Fix:
     )
 
 
-def assign_all(name: str, values: Mapping[str, Json], title: str) -> Fix:
+def assign_all(changes: Mapping[str, Mapping[str, Json]], title: str) -> Fix:
+    """Set several parameters, by node."""
+
     def edit(document: Document) -> Document:
-        for param, value in values.items():
-            document = edits.set_param(document, name, param, value)
+        for name, values in changes.items():
+            for param, value in values.items():
+                document = edits.set_param(document, name, param, value)
         return document
 
-    return Fix(title, edit, _settings(name, values))
+    settings = [_settings(name, values) for name, values in changes.items()]
+    return Fix(title, edit, tuple(each for found in settings for each in found) if all(settings) else ())
 
 
 def _settings(name: str, values: Mapping[str, Json]) -> tuple[str, ...]:

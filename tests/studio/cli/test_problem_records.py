@@ -75,7 +75,7 @@ def test_what_a_fix_says_to_set_is_what_it_does(project: Path) -> None:
     document = project_files.load(project)
     for fix in (
         quick_fixes.assign("adam", "lr", 0.25),
-        quick_fixes.assign_all("adam", {"amsgrad": True, "betas": [0.5, 0.25]}, "Both"),
+        quick_fixes.assign_all({"adam": {"amsgrad": True, "betas": [0.5, 0.25]}}, "Both"),
         quick_fixes.retype("cross_entropy", "nn.NLLLoss"),
         quick_fixes.follow("train_accuracy"),
     ):
@@ -85,7 +85,7 @@ def test_what_a_fix_says_to_set_is_what_it_does(project: Path) -> None:
 
 FIXES: dict[str, Fix] = {
     "assign": quick_fixes.assign("adam", "lr", 0.25),
-    "assign_all": quick_fixes.assign_all("adam", {"amsgrad": True, "betas": [0.5, 0.25]}, "Both"),
+    "assign_all": quick_fixes.assign_all({"adam": {"amsgrad": True, "betas": [0.5, 0.25]}}, "Both"),
     "clear": quick_fixes.clear("hidden", "out_features"),
     "rename": quick_fixes.rename("hidden", "first"),
     "unmute": quick_fixes.unmute("muted"),

@@ -62,7 +62,7 @@ def test_first_of_two_conflicting_fixes_is_offered(one: Fix, other: Fix) -> None
         (quick_fixes.assign("logits", "out_features", 12), quick_fixes.assign("drop", "p", 0.1)),
         (
             quick_fixes.assign("logits", "out_features", 12),
-            quick_fixes.assign_all("logits", {"out_features": 12}, "Set all"),
+            quick_fixes.assign_all({"logits": {"out_features": 12}}, "Set all"),
         ),
         (quick_fixes.assign("logits", "out_features", 12), quick_fixes.assign("logits", "bias", False)),
         (
