@@ -21,7 +21,8 @@ KINDS: tuple[Kind, ...] = ("added", "removed", "changed", "renamed", "block chan
 
 _LAYOUT = ("at", "collapsed")
 """Fields of a node without effect on the computation."""
-_MISSING = "default"
+MISSING = "default"
+"""Stands for the value of a parameter that is not set."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +34,7 @@ class Value:
     new: Any
 
     def __str__(self) -> str:
-        return f"{self.name}: {_text(self.old)} → {_text(self.new)}"
+        return f"{self.name}: {text_of(self.old)} → {text_of(self.new)}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,7 +159,8 @@ def _changes(graphs: _Graphs) -> Iterator[Change]:
         if (now := names.get(name)) is None:
             yield Change(graphs.block, "removed", name, None, (), tuple(removed.get(name, ())))
             continue
-        values = tuple(_values(_fields(node), _fields(new.nodes[now])))
+        after = new.nodes[now]
+        values = () if node is after else tuple(_values(_fields(node), _fields(after)))
         wires = tuple(removed.get(name, ())), tuple(added.get(now, ()))
         if values or name != now or any(wires):
             kind: Kind = "changed" if values else "renamed" if name != now else "rewired"
@@ -218,15 +220,16 @@ def _fields(node: Node) -> dict[str, Any]:
 
 def _values(old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator[Value]:
     for name in dict.fromkeys((*old, *new)):
-        before, after = old.get(name, _MISSING), new.get(name, _MISSING)
+        before, after = old.get(name, MISSING), new.get(name, MISSING)
         if before != after or type(before) is not type(after):
             yield Value(name, before, after)
 
 
-def _text(value: object) -> str:
+def text_of(value: object) -> str:
+    """A value as text: "on", "none", "3"."""
     if isinstance(value, bool):
         return "on" if value else "off"
     return "none" if value is None else str(value)
 
 
-__all__ = ["KINDS", "Change", "Comparison", "Kind", "Value", "compare"]
+__all__ = ["KINDS", "MISSING", "Change", "Comparison", "Kind", "Value", "compare", "text_of"]

@@ -116,9 +116,10 @@ def missing_transpose(flow: Dataflow, name: str, facts: NodeFacts, axis: int, ex
     spec, end = facts.spec(port), flow.graph.source(name, port)
     if spec is None or end is None:
         return None
-    other = next((each for each in range(1, spec.ndim) if each != axis and spec.shape[each] == expected), None)
-    if other is None:
+    others = [each for each in range(1, spec.ndim) if each != axis and spec.shape[each] == expected]
+    if len(others) != 1 or (spec.ndim > 3 and others != [spec.ndim - 1]):  # of an image only channels can be misplaced
         return None
+    other = others[0]
     sizes = list(spec.shape)
     sizes[axis], sizes[other] = sizes[other], sizes[axis]
     if not flow.accepts(name, {**facts.inputs, port: spec.with_shape(tuple(sizes))}):

@@ -13,8 +13,9 @@ from PySide6.QtWidgets import QFrame, QHBoxLayout, QScrollArea, QStackedLayout, 
 
 from studio.lowering.problems.problem import Problem
 from studio.lowering.problems.problem_groups import grouped
+from studio.ui.panels.fix_button import FixPreviewTrigger, fix_button
+from studio.ui.project.fix_previewer import FixPreviewer
 from studio.ui.project.project_store import ProjectStore
-from studio.ui.widgets import buttons
 from studio.ui.widgets.deferred_change import DeferredChange
 from studio.ui.widgets.empty_state import EmptyState
 from studio.ui.widgets.icon_widget import IconWidget
@@ -25,6 +26,11 @@ _SHOWN = 200
 """Maximum number of rows; a damaged file may have thousands of problems."""
 _NAME_LENGTH = 36
 """Maximum number of characters of a node's path in a row."""
+
+
+_FIX_MODIFIER = Qt.KeyboardModifier.AltModifier
+_KEYS = "Enter shows the node; Up and Down go to other problems."
+_FIX_KEYS = "Alt+Enter applies the fix, Enter shows the node; Up and Down go to other problems."
 
 
 class ProblemsPanel(QWidget):
@@ -74,7 +80,7 @@ class ProblemsPanel(QWidget):
             self._column.takeAt(0)
         ordered = sorted(grouped(report.problems, report.nodes), key=lambda problem: problem.severity != "error")
         for problem in ordered[:_SHOWN]:
-            row = ProblemRow(problem, self._go, self._fix)
+            row = ProblemRow(problem, self._go, self._fix, self._store.fix_previewer)
             self._column.addWidget(row)
         self._column.addStretch(1)
         self._stack.setCurrentIndex(1 if ordered else 0)
@@ -92,16 +98,22 @@ class ProblemsPanel(QWidget):
 
     def _fix(self, problem: Problem) -> None:
         assert problem.fix is not None
-        self._store.edit(problem.fix.title, problem.fix.edit)
+        self._store.apply_fix(problem.fix, problem.node)
 
 
 class ProblemRow(QFrame):
     """A problem: severity icon, node, message, fix button."""
 
-    def __init__(self, problem: Problem, go: Callable[[Problem], None], fix: Callable[[Problem], None]) -> None:
+    def __init__(
+        self,
+        problem: Problem,
+        go: Callable[[Problem], None],
+        fix: Callable[[Problem], None],
+        previewer: FixPreviewer,
+    ) -> None:
         super().__init__()
         self.problem = problem
-        self._go = partial(go, problem)
+        self._go, self._fix = partial(go, problem), partial(fix, problem)
         self.setProperty("role", "row")
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self.setCursor(Qt.CursorShape.PointingHandCursor)
@@ -116,8 +128,20 @@ class ProblemRow(QFrame):
             row.addWidget(name)
         row.addWidget(label(_without_name(problem), wrap=True), 1)
         if problem.fix is not None:
-            self.button = buttons.text_button(problem.fix.title, partial(fix, problem))
+            self.button = fix_button(problem.fix, self._fix, previewer)
             row.addWidget(self.button)
+            FixPreviewTrigger(self, problem.fix, previewer, hint=_FIX_KEYS, hovers=False)
+        else:
+            self.setToolTip(_KEYS)
+        self.setAccessibleDescription(_KEYS if problem.fix is None else f"{problem.fix.title}. {_FIX_KEYS}")
+
+    def _focus_row(self, step: int) -> None:
+        """Focus the row below (1) or above (-1)."""
+        parent = self.parentWidget()
+        rows = [] if parent is None else [row for row in parent.findChildren(ProblemRow) if row.parent() is parent]
+        index = rows.index(self) + step if self in rows else -1
+        if 0 <= index < len(rows):
+            rows[index].setFocus(Qt.FocusReason.TabFocusReason)
 
     def focus_part(self) -> Part | None:
         """The focused part of a row."""
@@ -134,8 +158,13 @@ class ProblemRow(QFrame):
         super().mousePressEvent(event)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        if event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter, Qt.Key.Key_Space):
+        if event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter) and event.modifiers() & _FIX_MODIFIER:
+            if self.problem.fix is not None:
+                self._fix()
+        elif event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter, Qt.Key.Key_Space):
             self._go()
+        elif event.key() in (Qt.Key.Key_Down, Qt.Key.Key_Up):
+            self._focus_row(1 if event.key() == Qt.Key.Key_Down else -1)
         else:
             super().keyPressEvent(event)
 

@@ -13,9 +13,10 @@ from studio.document.block_locations import Renaming, canonical_paths
 from studio.document.edit_history import History
 from studio.document.edits import EditError
 from studio.document.model import Document
-from studio.lowering.problems.problem import Problem
+from studio.lowering.problems.problem import Fix, Problem
 from studio.lowering.report import Report
 from studio.ui.project.background_checker import BackgroundChecker, Check
+from studio.ui.project.fix_previewer import FixPreviewer
 
 if TYPE_CHECKING:
     from studio.nodes.catalogue import Catalogue
@@ -68,6 +69,13 @@ class ProjectStore(QObject):
         self._drafts: list[Callable[[], str]] = []
         self._checker = BackgroundChecker(check, self)
         self._checker.checked.connect(self._on_checked)
+        self.fix_previewer = FixPreviewer(
+            lambda: self.document,
+            lambda: self._check_report,
+            lambda fixed: self._checker.request_report(fixed, self.base),
+            self,
+        )
+        """Shows what a fix would change before it is applied."""
         self.recheck()
 
     # -- reading
@@ -130,6 +138,10 @@ class ProjectStore(QObject):
         self.history.push(title, new, merge)
         self._apply(old)
         return True
+
+    def apply_fix(self, fix: Fix, node: str | None = None) -> None:
+        """Apply a fix as one undo step. Its title names the node of the problem."""
+        self.edit(fix.title if node is None or node in fix.title else f"{fix.title} ({node})", fix.edit)
 
     def extend_last_edit(self, function: Callable[[Document], Document]) -> bool:
         """Extend the last edit, so that one undo reverts both.
@@ -243,6 +255,7 @@ class ProjectStore(QObject):
         if new is old:
             return
         self._run_problems = ()
+        self.fix_previewer.end()
         self.document_changed.emit(old, new)
         self.select(_selection_after_change(self._selection, old, new, restored_selection))
         self._emit_saved()

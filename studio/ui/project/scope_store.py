@@ -127,9 +127,9 @@ class ScopeStore(QObject):
         """Extend the last edit, so that one undo reverts both."""
         return self.project.extend_last_edit(partial(edit_graph, block=self.block, edit=function))
 
-    def apply_fix(self, fix: Fix) -> None:
-        """Apply a quick fix, which may change any graph of the project."""
-        self.project.edit(fix.title, fix.edit)
+    def apply_fix(self, fix: Fix, node: str | None = None) -> None:
+        """Apply a quick fix, which may change any graph of the project, for a problem of a node of the shown graph."""
+        self.project.apply_fix(fix, None if node is None else self.prefix + node)
 
     def end_gesture(self) -> None:
         self.project.end_gesture()

@@ -15,6 +15,7 @@ from studio.training.session_events import Failed, StateChanged, Warned
 from studio.ui import number_format
 from studio.ui.canvas.canvas_view import CanvasView
 from studio.ui.canvas.comparison.canvas_comparison import CanvasComparison
+from studio.ui.canvas.comparison.fix_preview_layer import FixPreviewLayer
 from studio.ui.canvas.compile_overlay import CompileOverlay
 from studio.ui.canvas.heat_map import HeatMap
 from studio.ui.canvas.region_layer import Choice
@@ -92,6 +93,11 @@ class ProjectView(QObject):
         self.overlay = CompileOverlay(self.canvas, project.explainer)
         self.heat_map = HeatMap(self.canvas, self.overlay.legend)
         self.comparison = CanvasComparison(self.canvas)
+        scene = self.canvas.canvas_scene
+        self.fix_preview = FixPreviewLayer(
+            project.scope, store.fix_previewer, scene.paint_context, scene.nodes, scene.wires
+        )
+        scene.addItem(self.fix_preview)
         self.code = CodePanel(store)
         self.log = LogPanel()
         self.history = HistoryPanel(store)

@@ -92,7 +92,7 @@ def test_extra_column_is_dropped() -> None:
     assert report(fixed(broken, problem)).errors == ()
 
 
-def test_branches_of_different_sizes_name_both_causes() -> None:
+def test_branches_of_different_sizes_name_the_cause() -> None:
     broken = digits(
         {
             "flatten": "nn.Flatten",
@@ -104,11 +104,14 @@ def test_branches_of_different_sizes_name_both_causes() -> None:
         join="ops.add",
         wires=["flatten.output -> right.input", "relu.output -> join.x", "right.output -> join.y"],
     )
-    problem = next(each for each in report(broken).problems if each.node == "join" and each.code == "shape-mismatch")
-    assert problem.message == (
-        "join cannot combine N×32 at join.x with N×16 at join.y: dimension -1 is 32 from left, but 16 from right. "
-        "Make both sizes equal."
+    problem = next(
+        each for each in report(broken).problems if each.affected == "join" and each.code == "shape-mismatch"
     )
+    assert problem.message == (
+        "join cannot combine N×32 at join.x with N×16 at join.y, because out_features of left is 32. "
+        "Set out_features of left to 16."
+    )
+    assert problem.node == "left"
 
 
 def test_other_mismatches_contain_input_and_engine_error() -> None:

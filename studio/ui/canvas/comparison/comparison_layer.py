@@ -20,7 +20,7 @@ from studio.ui.canvas.wires.wire_item import WireItem
 from studio.ui.canvas.wires.wire_painter import curve_path
 
 _Z = 2.5
-_GHOST = (144.0, 48.0)
+GHOST = (144.0, 48.0)
 """Size of the ghost of a removed node, whose type may be unknown."""
 _SIGN = 16.0
 SIGNS: dict[Kind, str] = {
@@ -61,7 +61,7 @@ class ComparisonLayer(QGraphicsRectItem):
             item = self._nodes.get(change.new)
             return None if item is None else item.box
         node = self._old.nodes.get(change.old or "")
-        return None if node is None else Box(*node.at, node.at[0] + _GHOST[0], node.at[1] + _GHOST[1])
+        return None if node is None else Box(*node.at, node.at[0] + GHOST[0], node.at[1] + GHOST[1])
 
     def paint(self, painter: QPainter, option: QStyleOptionGraphicsItem, widget: QWidget | None = None) -> None:
         style = self._paint_context.style
@@ -74,12 +74,12 @@ class ComparisonLayer(QGraphicsRectItem):
         painter.setBrush(Qt.BrushStyle.NoBrush)
         for wire in change.wires_added:
             if (item := self._wires.get(wire)) is not None:
-                painter.setPen(_pen(color_of("added", style), 3.0))
+                painter.setPen(outline_pen(color_of("added", style), 3.0))
                 painter.drawPath(item.path)
         for wire in change.wires_removed:
             start, end = self._port(wire.source, "output"), self._port(wire.target, "input")
             if start is not None and end is not None:
-                painter.setPen(_pen(color_of("removed", style), 2.0, dashed=True))
+                painter.setPen(outline_pen(color_of("removed", style), 2.0, dashed=True))
                 painter.drawPath(curve_path(wire_curve(start, end)))
 
     def _paint_node(self, painter: QPainter, change: Change, style: CanvasStyle) -> None:
@@ -89,7 +89,7 @@ class ComparisonLayer(QGraphicsRectItem):
         scale, color = self._paint_context.zoom.scale, color_of(change.kind, style)
         rect = QRectF(box.left, box.top, box.width, box.height)
         width = 4.0 if change is self._chosen else 2.5
-        painter.setPen(_pen(color, width, dashed=change.kind in ("removed", "block changed")))
+        painter.setPen(outline_pen(color, width, dashed=change.kind in ("removed", "block changed")))
         painter.setBrush(style.pill if change.kind == "removed" else Qt.BrushStyle.NoBrush)
         painter.drawRoundedRect(rect.adjusted(-3, -3, 3, 3), CORNER + 3, CORNER + 3)
         if change.kind == "removed":
@@ -113,7 +113,7 @@ class ComparisonLayer(QGraphicsRectItem):
         node = self._old.nodes.get(end.node)
         if node is None:
             return None
-        return Point(node.at[0] + (_GHOST[0] if side == "output" else 0.0), node.at[1] + FIRST_PORT)
+        return Point(node.at[0] + (GHOST[0] if side == "output" else 0.0), node.at[1] + FIRST_PORT)
 
 
 def color_of(kind: Kind, style: CanvasStyle) -> QColor:
@@ -121,7 +121,8 @@ def color_of(kind: Kind, style: CanvasStyle) -> QColor:
     return style.theme.color("ok") if kind == "added" else style.error if kind == "removed" else style.warning
 
 
-def _pen(color: QColor, width: float, *, dashed: bool = False) -> QPen:
+def outline_pen(color: QColor, width: float, *, dashed: bool = False) -> QPen:
+    """A pen of equal width at every zoom."""
     pen = QPen(color, width)
     pen.setCosmetic(True)
     if dashed:
@@ -129,4 +130,4 @@ def _pen(color: QColor, width: float, *, dashed: bool = False) -> QPen:
     return pen
 
 
-__all__ = ["SIGNS", "ComparisonLayer", "color_of"]
+__all__ = ["GHOST", "SIGNS", "ComparisonLayer", "color_of", "outline_pen"]

@@ -46,7 +46,9 @@ class DataPanel(QWidget):
         self.grid, self.table = SampleGrid(), SampleTable()
         self.detail = SampleDetail()
         self.detail.hide()
-        self.statistics = StatisticsPage(describe=previewer.compute_statistics, cancel=previewer.cancel)
+        self.statistics = StatisticsPage(
+            describe=previewer.compute_statistics, cancel=previewer.cancel, fix_previewer=store.fix_previewer
+        )
         self._views = QStackedLayout()
         views = QWidget()
         views.setLayout(self._views)
@@ -130,7 +132,7 @@ class DataPanel(QWidget):
             view.escaped.connect(self._close_detail)
         self.detail.closed.connect(self._close_detail)
         self.statistics.sample_requested.connect(self.show_sample)
-        self.statistics.fix_requested.connect(lambda fix: self._store.edit(fix.title, fix.edit))
+        self.statistics.fix_requested.connect(self._store.apply_fix)
         previewer.state_changed.connect(self.refresh)
         previewer.samples_ready.connect(self._show_samples)
         previewer.sample_ready.connect(self._show_detail)

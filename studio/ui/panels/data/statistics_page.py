@@ -21,12 +21,13 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from studio.lowering.problems.problem import Fix
 from studio.training.data.data_statistics import Progress
 from studio.training.data.sample_preview import Part
 from studio.training.data.statistics_records import ChannelFigures, Finding, Statistics
 from studio.ui import number_format
 from studio.ui.panels.data.distribution_charts import COLORS, ClassBars, HistogramView, PointsView, number
+from studio.ui.panels.fix_button import fix_button
+from studio.ui.project.fix_previewer import FixPreviewer
 from studio.ui.theme import fonts, theme
 from studio.ui.widgets import buttons
 from studio.ui.widgets.empty_state import EmptyState
@@ -50,8 +51,11 @@ class StatisticsPage(QWidget):
     fix_requested = Signal(object)
     """Apply the fix of a finding."""
 
-    def __init__(self, *, describe: Callable[[], object], cancel: Callable[[], object]) -> None:
+    def __init__(
+        self, *, describe: Callable[[], object], cancel: Callable[[], object], fix_previewer: FixPreviewer
+    ) -> None:
         super().__init__()
+        self._fix_previewer = fix_previewer
         self._statistics: Statistics | None = None
         self._stack = QStackedLayout(self)
         self.empty = EmptyState(
@@ -155,7 +159,10 @@ class StatisticsPage(QWidget):
         if len(statistics.parts) == 1:
             self.counts.addWidget(label("No validation samples", "dim"))
         for finding in statistics.findings:
-            self.findings.addWidget(_FindingRow(finding, self.sample_requested.emit, self.fix_requested.emit))
+            button = None
+            if (fix := finding.fix) is not None:
+                button = fix_button(fix, partial(self.fix_requested.emit, fix), self._fix_previewer)
+            self.findings.addWidget(_FindingRow(finding, self.sample_requested.emit, button))
         if not statistics.findings:
             self.findings.addWidget(_FindingRow(Finding("ok", "warning", "No problems found."), None))
         self._balance.setVisible(bool(statistics.class_names))
@@ -211,7 +218,7 @@ class _FindingRow(QWidget):
         self,
         finding: Finding,
         show: Callable[[str, int], object] | None,
-        apply_fix: Callable[[Fix], object] | None = None,
+        fix: QWidget | None = None,
     ) -> None:
         super().__init__()
         row = QHBoxLayout(self)
@@ -227,8 +234,8 @@ class _FindingRow(QWidget):
         column.addWidget(label(finding.message, wrap=True, selectable=True))
         below = QHBoxLayout()
         below.setSpacing(4)
-        if finding.fix is not None and apply_fix is not None:
-            below.addWidget(buttons.text_button(finding.fix.title, partial(apply_fix, finding.fix)))
+        if fix is not None:
+            below.addWidget(fix)
         if show is not None:
             for part, index in finding.examples[:2]:
                 below.addWidget(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any, TypeAlias, cast
 
 from PySide6.QtCore import Signal
@@ -20,6 +21,7 @@ from studio.lowering.analysis.block_types import known_type
 from studio.lowering.problems.problem import Problem
 from studio.nodes.types import NodeType, Role
 from studio.ui import number_format
+from studio.ui.panels.fix_button import fix_button
 from studio.ui.panels.inspector.learning_rate_plot import LearningRatePlot
 from studio.ui.panels.inspector.node_header import MultiSelectionHeader, NodeHeader
 from studio.ui.panels.inspector.parameter_row import ParameterEdit, ParameterRow, RowState
@@ -27,7 +29,6 @@ from studio.ui.panels.inspector.promotion import Promotion
 from studio.ui.panels.inspector.shared_weights import SharedWeightsRow
 from studio.ui.panels.inspector.trained_layers import TrainedLayersList
 from studio.ui.project.scope_store import ScopeStore
-from studio.ui.widgets import buttons
 from studio.ui.widgets.icon_widget import IconWidget
 from studio.ui.widgets.labels import label, line
 
@@ -284,7 +285,8 @@ class _ProblemNotice(QWidget):
         column.addWidget(label(problem.message, problem.severity, wrap=True))
         if (fix := problem.fix) is not None:
             button = QHBoxLayout()
-            button.addWidget(buttons.wrapping_button(fix.title, lambda: store.apply_fix(fix)))
+            apply = partial(store.apply_fix, fix, problem.node)
+            button.addWidget(fix_button(fix, apply, store.project.fix_previewer, wraps=True))
             button.addStretch(1)
             column.addLayout(button)
         row.addLayout(column, 1)
