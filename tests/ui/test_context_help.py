@@ -79,9 +79,10 @@ def test_help_on_a_panel(qtbot: QtBot, window: MainWindow, project: Project) -> 
         assert topic_of(window, dock.panel) == Topic(dock.title, section(PAGE, dock.title))
 
 
-def test_markup_in_a_message_is_shown_literally(qtbot: QtBot, window: MainWindow) -> None:
+def test_markup_in_a_message_is_shown_literally(qtbot: QtBot, window: MainWindow, project: Project) -> None:
     message = 'The type "![a](b.png) *c* <i>d</i>" is unknown.'
-    row = ProblemRow(Problem("error", "unknown-type", message), lambda _: None, lambda _: None)
+    problem = Problem("error", "unknown-type", message)
+    row = ProblemRow(problem, lambda _: None, lambda _: None, project.store.fix_previewer)
     qtbot.addWidget(row)
     page = HelpPage(*topic_of(window, row))
     qtbot.addWidget(page)

@@ -259,7 +259,7 @@ def test_problem_is_shown_with_its_fix(qtbot: QtBot, window: MainWindow, project
     row_of = window.project_views[project].problems.rows[0]
     QTest.mouseClick(row_of.button, Qt.MouseButton.LeftButton)
     qtbot.waitUntil(lambda: store.is_checked and not store.report.errors)
-    assert store.history.undo_title == fix.title
+    assert store.history.undo_title == f"{fix.title} (logits)"
 
 
 def test_project_form_is_shown_without_a_selection(panel: InspectorPanel, store: ProjectStore) -> None:
