@@ -30,6 +30,7 @@ from engine.data.loader import DataLoader as DataLoader
 from engine.data.numpy_files import NPY as NPY
 from engine.data.random_split import random_split as random_split
 from engine.data.sampler import BatchSampler as BatchSampler
+from engine.data.sampler import ContiguousSampler as ContiguousSampler
 from engine.data.sampler import DistributedSampler as DistributedSampler
 from engine.data.sampler import RandomSampler as RandomSampler
 from engine.data.sampler import Sampler as Sampler
@@ -74,6 +75,7 @@ __all__ = [
     "ChainDataset",
     "Circles",
     "ConcatDataset",
+    "ContiguousSampler",
     "DataLoader",
     "Dataset",
     "Digits",

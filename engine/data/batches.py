@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, TypeAlias, cast
+from typing import Annotated, Literal, TypeAlias, cast
 
 from engine.data.joint_loader import EpochLength, JointLoader, Order
 from engine.data.loader import THREADS, DataLoader
 from engine.data.sample_stream import SampleStream, StreamBatchSampler
+from engine.data.sampler import ContiguousSampler
 from engine.data.samples import Samples
 from engine.data.splits import Splits
+from engine.errors import DataError
 from engine.registry import DATASETS, Range, Size
 
 AnyLoader: TypeAlias = DataLoader | JointLoader
@@ -44,6 +46,9 @@ class Batches(Loaders):
 
     A stream has no known number of batches. It is shuffled within a buffer.
 
+    For networks that carry a state from batch to batch, `contiguous` cuts the samples into `batch_size` parts: row i of
+    each batch, in training and in validation, is the next sample of part i.
+
     Args:
         splits: training and validation samples
         batch_size: samples per batch
@@ -51,6 +56,8 @@ class Batches(Loaders):
         drop_last: drop the last training batch of an epoch if it is smaller than batch_size
         workers: threads that prepare batches in advance; 0 prepares them between training steps; results do not
             depend on it
+        contiguous: continue each row of a batch in the next batch, without shuffling; fewer than batch_size samples at
+            the end are dropped
     """
 
     def __init__(
@@ -60,11 +67,14 @@ class Batches(Loaders):
         shuffle: bool = True,
         drop_last: bool = False,
         workers: Annotated[int, Range(ge=0, le=64)] = 0,
+        contiguous: bool = False,
     ) -> None:
         self.splits = splits
         validation = splits.validation
-        train = _loader(splits.train, batch_size, shuffle, drop_last, workers)
-        validation_loader = None if validation is None else _loader(validation, batch_size, False, False, workers)
+        order = "contiguous" if contiguous else "random" if shuffle else "sequential"
+        train = _loader(splits.train, batch_size, order, drop_last, workers)
+        order = "contiguous" if contiguous else "sequential"
+        validation_loader = None if validation is None else _loader(validation, batch_size, order, False, workers)
         super().__init__(train, validation_loader, splits.files)
 
 
@@ -88,12 +98,30 @@ class JointBatches(Loaders):
         super().__init__(train, JointLoader(parts, epoch, order) if is_validated else None, files)
 
 
-def _loader(samples: Samples, batch_size: int, shuffle: bool, drop_last: bool, workers: int) -> DataLoader:
+def _loader(
+    samples: Samples,
+    batch_size: int,
+    order: Literal["random", "sequential", "contiguous"],
+    drop_last: bool,
+    workers: int,
+) -> DataLoader:
     # Reading, decoding and NumPy release the GIL; threads start faster than processes and share the samples.
     context = THREADS if workers else None
+    shuffle = order == "random"
     if isinstance(samples.stream, SampleStream):
-        order = StreamBatchSampler(samples.stream, batch_size, shuffle=shuffle, drop_last=drop_last)
-        return DataLoader(samples, batch_sampler=order, num_workers=workers, multiprocessing_context=context)
+        if order == "contiguous":
+            raise DataError(
+                "a stream cannot be read as contiguous rows, because its length is unknown. Turn contiguous off, or "
+                "stream off at the source."
+            )
+        sampler = StreamBatchSampler(samples.stream, batch_size, shuffle=shuffle, drop_last=drop_last)
+        return DataLoader(samples, batch_sampler=sampler, num_workers=workers, multiprocessing_context=context)
     return DataLoader(
-        samples, batch_size, shuffle, drop_last=drop_last, num_workers=workers, multiprocessing_context=context
+        samples,
+        batch_size,
+        shuffle,
+        ContiguousSampler(samples, batch_size) if order == "contiguous" else None,
+        drop_last=drop_last,
+        num_workers=workers,
+        multiprocessing_context=context,
     )

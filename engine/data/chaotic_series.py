@@ -84,6 +84,10 @@ class MackeyGlass(Splits):
         return self._windows("validation", slice(self._start, None)) if self._start < self._count else None
 
     @property
+    def discontinuity(self) -> str:
+        return f"windows of {self._length} values start at every value" if self._length > 1 else ""
+
+    @property
     def files(self) -> tuple[Path, ...]:
         return ()
 

@@ -70,6 +70,10 @@ class Resplit(Splits):
         return PickedSamples(self._all_samples, validation).with_augmentations(False) if len(validation) else None
 
     @property
+    def discontinuity(self) -> str:
+        return "they are split at random"
+
+    @property
     def split_depth(self) -> int:
         return self._splits.split_depth + 1
 

@@ -58,6 +58,39 @@ class SequentialSampler(OrderedSampler):
         return (np.arange(start, min(start + CHUNK, size), dtype=np.int64) for start in range(0, size, CHUNK))
 
 
+class ContiguousSampler(OrderedSampler):
+    """The order in which row i of each batch follows row i of the previous one, as for truncated backpropagation.
+
+    The samples are cut into `batch_size` contiguous parts of equal length (`batchify`, `BPTTIterator`); batch t has the
+    t-th sample of each part. The samples left at the end, fewer than `batch_size`, are dropped. Use it with the same
+    `batch_size`.
+
+    Args:
+        data_source: data set in the order of time; only its length is used
+        batch_size: samples per batch
+    """
+
+    def __init__(self, data_source: Sized, batch_size: int) -> None:
+        check_batch_size(batch_size)
+        self.data_source = data_source
+        self.batch_size = batch_size
+
+    def __len__(self) -> int:
+        return self._parts * self._steps
+
+    @property
+    def _parts(self) -> int:
+        return min(self.batch_size, len(self.data_source))
+
+    @property
+    def _steps(self) -> int:
+        return len(self.data_source) // self._parts if self._parts else 0
+
+    def chunks(self) -> Iterable[NDArray[np.int64]]:
+        starts = np.arange(self._parts, dtype=np.int64) * self._steps
+        return (starts + step for step in range(self._steps))
+
+
 class RandomSampler(OrderedSampler):
     """Every sample once in random order, or `num_samples` drawn with replacement.
 

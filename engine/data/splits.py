@@ -64,6 +64,11 @@ class Splits(ABC):
         return False
 
     @property
+    def discontinuity(self) -> str:
+        """Why a sample does not continue the one before it in time; empty if it can, as the lines of a table."""
+        return ""
+
+    @property
     def split_depth(self) -> int:
         """Number of splits in a row that were applied to these samples."""
         return 0
@@ -187,6 +192,10 @@ class MappedSplits(Splits):
         return self._splits.is_stream
 
     @property
+    def discontinuity(self) -> str:
+        return self._splits.discontinuity
+
+    @property
     def split_depth(self) -> int:
         return self._splits.split_depth
 
@@ -230,6 +239,10 @@ class HeldOutSplits(Splits):
     @property
     def target(self) -> Spec:
         return self._target
+
+    @property
+    def discontinuity(self) -> str:
+        return "validation samples are picked at random among them" if self._share else ""
 
     @property
     def train(self) -> Samples:

@@ -90,6 +90,12 @@ class Text(Splits):
         return self._windows(1) if self._share else None
 
     @property
+    def discontinuity(self) -> str:
+        if self._stride == self._length:
+            return ""
+        return f"windows of {self._length} tokens start every {self._stride} tokens"
+
+    @property
     def files(self) -> tuple[Path, ...]:
         return (self._path,)
 

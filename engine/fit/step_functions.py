@@ -13,6 +13,7 @@ from engine.amp import autocast
 from engine.compiler import CompiledFunction
 from engine.compiler.compile_progress import CompileState, compile_state
 from engine.dtypes import BY_NAME
+from engine.fit.carried_states import restore_states, rewind_states, save_states
 from engine.fit.task import Task
 from engine.modes import no_grad
 from engine.nn.utils import clip_grad_norm_, clip_grad_value_
@@ -81,8 +82,8 @@ def step(
 def preserve_state(task: Task) -> Iterator[None]:
     """Preserve the training state while losses and gradients are computed for inspection.
 
-    On exit, gradients, buffers such as running means, metrics and the random stream are restored. `.grad` is None on
-    entry.
+    On exit, gradients, buffers such as running means, carried states, metrics and the random stream are restored.
+    `.grad` is None on entry.
     """
     state = random.get_rng_state()
     metric_tensors = [
@@ -92,6 +93,7 @@ def preserve_state(task: Task) -> Iterator[None]:
     modules = task.modules.values()
     gradients = [(parameter, parameter.grad) for module in modules for parameter in module.parameters()]
     buffers = [(buffer, buffer.detach().clone()) for module in modules for buffer in module.buffers()]
+    carried = save_states(task)
     for parameter, _ in gradients:
         parameter.grad = None
     try:
@@ -103,6 +105,7 @@ def preserve_state(task: Task) -> Iterator[None]:
         with no_grad():
             for tensor, value in (*sums, *buffers):
                 tensor.copy_(value)
+        restore_states(task, carried)
 
 
 @contextmanager
@@ -196,6 +199,7 @@ def _make_closure(task: Task, batch: Any, random_state: State, optimizer: Optimi
             return first.pop()
         with preserve_state(task):
             random.set_rng_state(random_state)
+            rewind_states(task)
             loss_now = compute_losses(task, batch)[optimizer]
             loss_now.backward()
             gradients = [(parameter, parameter.grad) for parameter in _parameters(optimizer)]

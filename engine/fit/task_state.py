@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from engine.errors import WeightsError
+from engine.fit.carried_states import restore_states, save_states
 from engine.fit.task import Task
 from engine.metrics import Metric
 from engine.modes import no_grad
@@ -62,6 +63,7 @@ def save_task(task: Task) -> dict[str, Any]:
         "schedulers": {name: copy_tensors(schedule.state_dict()) for name, schedule in task.schedulers.items()},
         "scaler": {} if task.scaler is None else task.scaler.state_dict(),
         "metrics": save_metrics(task),
+        "states": save_states(task),
         "sums": [] if task.sums is None else copy_tensors(list(task.sums.tensors.values())),
     }
 
@@ -94,6 +96,7 @@ def restore_task(task: Task, state: Mapping[str, Any]) -> None:
             for total, value in zip(task.sums.tensors.values(), state["sums"], strict=True):
                 total.copy_(value.to(total.device))
     restore_metrics(task, state["metrics"])
+    restore_states(task, state.get("states", {}))
 
 
 def match_weights(module: Module, weights: Mapping[str, Tensor]) -> WeightMatch:

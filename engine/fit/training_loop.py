@@ -20,6 +20,7 @@ from engine.fit.batch_iteration import (
     empty_stream_error,
     is_stream,
 )
+from engine.fit.carried_states import reset_states, restore_states, save_states
 from engine.fit.early_stopping import BestTracker, EarlyStopping
 from engine.fit.events import Done, Epoch, Started, Step, TrainingEvent, Validated, ValidationStep
 from engine.fit.metric_values import (
@@ -125,7 +126,7 @@ class Training(Iterator[TrainingEvent]):
         self._validation_pending = False
         """Whether a validation within the epoch runs next or is running."""
         self._before_validation: dict[str, Any] | None = None
-        """During a validation: metric state and random state from before it."""
+        """During a validation: metric state, carried states and random state from before it."""
         self._tracker: BestTracker | None = None
         self._events = self._run()
 
@@ -160,7 +161,7 @@ class Training(Iterator[TrainingEvent]):
         task, before = self.task, self._before_validation
         state = save_task(task)
         if before is not None:  # a validation in progress is repeated
-            state["metrics"] = before["metrics"]
+            state["metrics"], state["states"] = before["metrics"], before["states"]
         return {
             "task": state,
             "epoch": self.epoch,
@@ -260,6 +261,7 @@ class Training(Iterator[TrainingEvent]):
         if self.batch == 0:
             self._mean, self._epoch_seconds = LossMean(), 0.0
             reset_metrics(self.task)
+            reset_states(self.task)
         batches = iter(loader)
         if self.batch:
             random.set_rng_state(resumed_at)
@@ -372,8 +374,14 @@ class Training(Iterator[TrainingEvent]):
 
     def _validate(self, loader: AnyLoader) -> Generator[TrainingEvent, None, tuple[dict[str, float], dict[str, float]]]:
         """Loss and metrics of the validation data, and losses by optimizer; empty without validation data."""
-        self._before_validation = {"metrics": save_metrics(self.task), "random": random.get_rng_state()}
+        states = save_states(self.task)
+        self._before_validation = {
+            "metrics": save_metrics(self.task),
+            "states": states,
+            "random": random.get_rng_state(),
+        }
         reset_metrics(self.task)
+        reset_states(self.task)
         count = batch_count(loader)
         mean, timed, number = LossMean(), TimedBatches(iter(loader), self.task, None if is_stream(loader) else count), 0
         while timed.remaining():
@@ -391,6 +399,7 @@ class Training(Iterator[TrainingEvent]):
         if not number and is_stream(loader):
             raise empty_stream_error(loader, self.epoch, "validation")
         self._before_validation = None
+        restore_states(self.task, states)
         return ({"loss": mean.value, **read_metrics(self.task, costly=True)} if mean.count else {}), mean.by_name
 
 

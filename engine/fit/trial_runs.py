@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from engine import random
+from engine.fit.carried_states import reset_states
 from engine.fit.step_functions import StepFunctions, preserve_modes
 from engine.fit.task import Task
 from engine.fit.task_state import restore_task, save_task
@@ -97,6 +98,7 @@ def overfit_one_batch(task: Task, *, steps: int = 200, compile: bool = True) -> 
         batch = next(_cycle_batches(task))
         first = lowest = math.nan
         for number in range(1, steps + 1):
+            reset_states(task)
             loss = train(batch)
             first = loss if number == 1 else first
             lowest = min(loss, lowest) if number > 1 else loss
@@ -130,6 +132,7 @@ def _cycle_batches(task: Task) -> Iterator[Any]:
     loader = task.setup().train
     while True:
         loader.set_epoch(epoch, task.seed)
+        reset_states(task)
         for batch in loader:
             yield task.to_device(batch)
         epoch += 1

@@ -26,6 +26,7 @@ from engine.nn.layers.batch_norm import BatchNorm1d as BatchNorm1d
 from engine.nn.layers.batch_norm import BatchNorm2d as BatchNorm2d
 from engine.nn.layers.batch_norm import BatchNorm3d as BatchNorm3d
 from engine.nn.layers.bilinear import Bilinear as Bilinear
+from engine.nn.layers.carried_state import CarriedState as CarriedState
 from engine.nn.layers.conv import Conv1d as Conv1d
 from engine.nn.layers.conv import Conv2d as Conv2d
 from engine.nn.layers.conv import Conv3d as Conv3d
@@ -122,6 +123,7 @@ from engine.nn.layers.recurrent_cells import RNNCellBase as RNNCellBase
 from engine.nn.layers.rms_norm import RMSNorm as RMSNorm
 from engine.nn.layers.rnn import RNN as RNN
 from engine.nn.layers.rnn_base import RNNBase as RNNBase
+from engine.nn.layers.running_average import RunningAverage as RunningAverage
 from engine.nn.layers.sequence_positions import CausalMask as CausalMask
 from engine.nn.layers.sequence_positions import Positions as Positions
 from engine.nn.layers.shuffle import ChannelShuffle as ChannelShuffle
@@ -197,6 +199,7 @@ __all__ = [
     "GRU",
     "LSTM",
     "RNN",
+    "RunningAverage",
     "SELU",
     "AdaptiveAvgPool1d",
     "AdaptiveAvgPool2d",
@@ -218,6 +221,7 @@ __all__ = [
     "Buffer",
     "CTCLoss",
     "ChannelShuffle",
+    "CarriedState",
     "CircularPad1d",
     "CircularPad2d",
     "CircularPad3d",

@@ -40,9 +40,9 @@ from studio.nodes.catalogue import catalogue
 from studio.training.learning_checks import LEARNS_BELOW
 from studio.training.prediction import (
     ARRAY_SUFFIXES,
-    BATCH_SIZE,
     JointSamples,
     predict_batches,
+    prediction_batch_size,
     prediction_samples,
     replace_source_path,
     sample_names,
@@ -146,7 +146,7 @@ def predict(
                 else prediction_samples(task, path if path.suffix in ARRAY_SUFFIXES else None)
             )
             warnings.extend(_input_warnings(samples, refuse=unseen == "refuse"))
-            batches = -(-len(samples) // BATCH_SIZE)
+            batches = -(-len(samples) // prediction_batch_size(task))
             output_batches += track_progress(
                 predict_batches(task, samples), batches, f"predicting {path.name}", hidden=as_json
             )

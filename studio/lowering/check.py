@@ -26,6 +26,7 @@ from studio.lowering.checks.schedule_checks import schedule_problems
 from studio.lowering.checks.sequence_checks import sequence_problems
 from studio.lowering.checks.shape_checks import shape_problems
 from studio.lowering.checks.sharing_checks import sharing_problems
+from studio.lowering.checks.state_checks import state_problems
 from studio.lowering.checks.structure_checks import scope_problems, wiring_problems
 from studio.lowering.checks.training_goal_checks import trainable_layers, trained_layers, training_goal_problems
 from studio.lowering.problems.block_fixes import in_document, in_scope
@@ -104,6 +105,7 @@ class Checker:
             *sequence_problems(flow),
             *sharing_problems(flow),
             *code_problems(flow),
+            *state_problems(flow),
         ]
         problems = _unique(found, flow, flow.document)
         if not flow.expansion.is_flat:

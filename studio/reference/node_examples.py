@@ -70,9 +70,10 @@ PORTS: Mapping[tuple[str, str], Spec] = {
     ("nn.CTCLoss", "targets"): Spec((N, 12), int64),
     ("nn.MultiLabelMarginLoss", "target"): Spec((N, 10), int64),
     ("ops.index_select", "index"): Spec((4,), int64),
+    ("nn.CarriedState", "batch"): Spec((N, 16), float32),
     ("functional.grid_sample", "grid"): Spec((N, 8, 8, 2), float32),
 }
-"""Other inputs, by key and port."""
+"""Other inputs, and optional ones that are connected, by key and port."""
 
 SCORES = (
     (Spec((N, 10), float32), Spec((N,), int64)),
@@ -204,7 +205,12 @@ def shapes(kind: NodeType) -> tuple[Shapes, ...]:
 
 
 def _candidates(kind: NodeType) -> Iterator[dict[str, Spec]]:
-    ports = [port for port in kind.inputs if not port.optional and port.name not in required(kind)]
+    given = required(kind)
+    ports = [
+        port
+        for port in kind.inputs
+        if (not port.optional and port.name not in given) or (port.optional and (kind.key, port.name) in PORTS)
+    ]
     for specs in SCORES if kind.role in (Role.LOSS, Role.METRIC) else [(spec,) for spec in _inputs(kind)]:
         if len(specs) in (1, len(ports)):
             found = {port.name: specs[min(index, len(specs) - 1)] for index, port in enumerate(ports)}

@@ -18,6 +18,7 @@ from engine.data.sample_stream import first_samples
 from engine.data.samples import ArraySamples, MappedSamples, Samples
 from engine.data.splits import Splits
 from engine.errors import ShapeError
+from engine.nn.utils import carried_states, reset_states
 from engine.shape import format_shape
 from studio.document.document_errors import FileError
 from studio.document.model import Document
@@ -131,11 +132,21 @@ def sample_names(samples: JointSamples, first: int) -> list[str]:
     return [str(first + row) for row in range(len(samples))]
 
 
+def prediction_batch_size(task: fit.Task) -> int:
+    """Samples per batch: one if the network carries a state, which continues from sample to sample."""
+    return 1 if any(carried_states(task.model)) else BATCH_SIZE
+
+
 def predict_batches(task: fit.Task, samples: JointSamples) -> Iterator[NDArray[Any]]:
-    """Yield the network's outputs batch by batch. Raises ShapeError if the network needs other inputs."""
+    """Yield the network's outputs batch by batch. Raises ShapeError if the network needs other inputs.
+
+    A network that carries a state reads one sample after the other, from a state of zero.
+    """
     task.model.eval()
-    for start in range(0, len(samples), BATCH_SIZE):
-        inputs = samples.inputs(np.arange(start, min(start + BATCH_SIZE, len(samples))))
+    reset_states(task.model)
+    size = prediction_batch_size(task)
+    for start in range(0, len(samples), size):
+        inputs = samples.inputs(np.arange(start, min(start + size, len(samples))))
         with no_grad():
             try:
                 found = task.model(*task.to_device(inputs))
@@ -190,6 +201,7 @@ __all__ = [
     "ARRAY_SUFFIXES",
     "BATCH_SIZE",
     "predict_batches",
+    "prediction_batch_size",
     "sample_names",
     "replace_source_path",
     "prediction_samples",

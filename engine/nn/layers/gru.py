@@ -28,6 +28,8 @@ class GRU(RNNBase):
         batch_first: use (N, T, features) instead of (T, N, features) for input and output
         dropout: dropout probability between stacked layers
         bidirectional: process the sequence in both directions and concatenate the outputs
+        carry_state: start each batch with the final state of the previous one, without its gradient; for loaders whose
+            batches continue each other
     """
 
     gates = 3
@@ -44,6 +46,8 @@ class GRU(RNNBase):
         bidirectional: bool = False,
         device: DeviceArgument = None,
         dtype: DType | None = None,
+        *,
+        carry_state: bool = False,
     ) -> None:
         super().__init__(
             "GRU",
@@ -56,6 +60,7 @@ class GRU(RNNBase):
             bidirectional,
             device=device,
             dtype=dtype,
+            carry_state=carry_state,
         )
 
     def _run(

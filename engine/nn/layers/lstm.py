@@ -29,6 +29,8 @@ class LSTM(RNNBase):
         dropout: dropout probability between stacked layers
         bidirectional: process the sequence in both directions and concatenate the outputs
         proj_size: size of a projection of the hidden state (Sak et al., arXiv 1402.1128); 0 for none
+        carry_state: start each batch with the final state of the previous one, without its gradient; for loaders whose
+            batches continue each other
     """
 
     gates = 4
@@ -46,6 +48,8 @@ class LSTM(RNNBase):
         proj_size: Count = 0,
         device: DeviceArgument = None,
         dtype: DType | None = None,
+        *,
+        carry_state: bool = False,
     ) -> None:
         super().__init__(
             "LSTM",
@@ -59,6 +63,7 @@ class LSTM(RNNBase):
             proj_size,
             device=device,
             dtype=dtype,
+            carry_state=carry_state,
         )
 
     def _run(

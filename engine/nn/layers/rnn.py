@@ -29,6 +29,8 @@ class RNN(RNNBase):
         batch_first: use (N, T, features) instead of (T, N, features) for input and output
         dropout: dropout probability between stacked layers
         bidirectional: process the sequence in both directions and concatenate the outputs
+        carry_state: start each batch with the final state of the previous one, without its gradient; for loaders whose
+            batches continue each other
     """
 
     gates = 1
@@ -46,6 +48,8 @@ class RNN(RNNBase):
         bidirectional: bool = False,
         device: DeviceArgument = None,
         dtype: DType | None = None,
+        *,
+        carry_state: bool = False,
     ) -> None:
         if nonlinearity not in ("tanh", "relu"):
             raise ValueError(f'nonlinearity must be "tanh" or "relu", not {nonlinearity!r}')
@@ -60,6 +64,7 @@ class RNN(RNNBase):
             bidirectional,
             device=device,
             dtype=dtype,
+            carry_state=carry_state,
         )
         self.nonlinearity: Literal["tanh", "relu"] = nonlinearity
 

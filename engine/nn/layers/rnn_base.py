@@ -11,8 +11,10 @@ from engine.errors import ShapeError
 from engine.functions import cat, stack
 from engine.nn import functional as F
 from engine.nn import init
+from engine.nn.containers.module_list import ModuleList
 from engine.nn.functional.recurrent import RecurrentWeights
 from engine.nn.layers.annotations import DeviceArgument
+from engine.nn.layers.carried_state import CarriedState
 from engine.nn.module import Module
 from engine.nn.parameter import Parameter
 from engine.nn.utils.rnn import PackedSequence, pack_padded_sequence, pad_packed_sequence
@@ -45,6 +47,7 @@ class RNNBase(Module):
         proj_size: int = 0,
         device: DeviceArgument = None,
         dtype: DType | None = None,
+        carry_state: bool = False,
     ) -> None:
         super().__init__()
         if not 0 <= dropout <= 1:
@@ -60,6 +63,11 @@ class RNNBase(Module):
             raise ValueError(f"proj_size={proj_size} must be smaller than hidden_size={hidden_size}; 0 disables it")
         if proj_size and self.states == 1:
             raise ValueError(f"{mode} does not support proj_size={proj_size}; only LSTM does. Set proj_size to 0.")
+        if carry_state and bidirectional:
+            raise ValueError(
+                f"{mode} cannot carry its state if it is bidirectional, because the reverse direction starts at the "
+                "end of each batch. Turn carry_state off, or bidirectional."
+            )
         self.mode = mode
         self.input_size = input_size
         self.hidden_size = hidden_size
@@ -79,6 +87,10 @@ class RNNBase(Module):
                 shapes |= {"weight_hr": (proj_size, hidden_size)} if proj_size else {}
                 for name, shape in shapes.items():
                     self.register_parameter(f"{name}{suffix}", Parameter(empty(shape, device=device, dtype=dtype)))
+        self.carried_states: ModuleList | None = None
+        if carry_state:
+            own = (CarriedState((num_layers, size), dim=1, dtype=dtype) for size in self._state_sizes())
+            self.carried_states = ModuleList(own)
         self.reset_parameters()
 
     @property
@@ -147,7 +159,7 @@ class RNNBase(Module):
         self._check(x, hx, batched)
         if hx is not None and not batched:
             hx = tuple(part.unsqueeze(1) for part in hx)
-        output, last = self._run_layers(x, hx, None)
+        output, last = self._run_carried(x, hx, None)
         if not batched:
             return output.squeeze(1), tuple(part.squeeze(1) for part in last)
         return output.transpose(0, 1) if self.batch_first else output, last
@@ -158,11 +170,25 @@ class RNNBase(Module):
         if input.sorted_indices is not None and hx is not None:
             hx = tuple(part.index_select(1, input.sorted_indices) for part in hx)
         self._check(x, hx, True)
-        output, last = self._run_layers(x, hx, tuple(int(size) for size in input.batch_sizes.tolist()))
+        output, last = self._run_carried(x, hx, tuple(int(size) for size in input.batch_sizes.tolist()))
         data = pack_padded_sequence(output, lengths).data
         if input.unsorted_indices is not None:
             last = tuple(part.index_select(1, input.unsorted_indices) for part in last)
         return PackedSequence(data, input.batch_sizes, input.sorted_indices, input.unsorted_indices), last
+
+    def _run_carried(
+        self, x: Tensor, hx: tuple[Tensor, ...] | None, sizes: tuple[int, ...] | None
+    ) -> tuple[Tensor, tuple[Tensor, ...]]:
+        """Run all layers from the carried states unless `hx` is given, and keep the final states."""
+        if self.carried_states is None:
+            return self._run_layers(x, hx, sizes)
+        carried: list[CarriedState] = list(self.carried_states)
+        if hx is None:
+            hx = tuple(state.read(x.shape[1], x).to(x.dtype) for state in carried)
+        output, last = self._run_layers(x, hx, sizes)
+        for state, value in zip(carried, last, strict=True):
+            state.keep(value)
+        return output, last
 
     def _run_layers(
         self, x: Tensor, hx: tuple[Tensor, ...] | None, sizes: tuple[int, ...] | None
@@ -216,6 +242,7 @@ class RNNBase(Module):
             ("batch_first", self.batch_first, False),
             ("dropout", self.dropout, 0.0),
             ("bidirectional", self.bidirectional, False),
+            ("carry_state", self.carried_states is not None, False),
         ):
             text += f", {name}={value}" if value != default else ""
         return text

@@ -1,5 +1,7 @@
 """Utilities for modules and gradients: clipping, weight norms, parametrizations, pruning, fusion, sequences."""
 
+from engine.nn.layers.carried_state import carried_states as carried_states
+from engine.nn.layers.carried_state import reset_states as reset_states
 from engine.nn.utils import parametrizations as parametrizations
 from engine.nn.utils import parametrize as parametrize
 from engine.nn.utils import prune as prune
@@ -22,6 +24,7 @@ from engine.nn.utils.weight_norm_hooks import spectral_norm as spectral_norm
 from engine.nn.utils.weight_norm_hooks import weight_norm as weight_norm
 
 __all__ = [
+    "carried_states",
     "clip_grad_norm",
     "clip_grad_norm_",
     "clip_grad_value_",
@@ -37,6 +40,7 @@ __all__ = [
     "prune",
     "remove_spectral_norm",
     "remove_weight_norm",
+    "reset_states",
     "rnn",
     "skip_init",
     "spectral_norm",

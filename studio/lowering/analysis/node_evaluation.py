@@ -54,6 +54,8 @@ class SampleSpec:
     classes: int | None
     is_stream: bool = False
     """Whether the samples are a stream of unknown length."""
+    discontinuity: str = ""
+    """Why a sample does not continue the one before it; empty if it can."""
 
     def __str__(self) -> str:
         return f"{self.input} → {self.target}"
@@ -280,7 +282,7 @@ def _prepare(node_type: NodeType, arguments: Mapping[str, Any], files: list[Path
     match node_type.role:
         case Role.SOURCE:
             splits = target(**arguments)
-            samples = SampleSpec(splits.input, splits.target, splits.classes, splits.is_stream)
+            samples = SampleSpec(splits.input, splits.target, splits.classes, splits.is_stream, splits.discontinuity)
             splits.check()
             found = splits.diagnostics()
             files += splits.files
@@ -292,7 +294,7 @@ def _prepare(node_type: NodeType, arguments: Mapping[str, Any], files: list[Path
         case Role.DIVISION:
             return lambda inputs: NodeOutcome({node_type.outputs[0].name: inputs[node_type.inputs[0].name]})
         case Role.LOADER:
-            return lambda inputs: _batch_samples(node_type, inputs)
+            return lambda inputs: _batch_samples(node_type, arguments, inputs)
         case Role.LAYER | Role.LOSS:
             with engine.device("meta"), Budget().limit_construction():
                 module = target(**arguments)
@@ -353,8 +355,12 @@ def _advance_schedule(node_type: NodeType, arguments: Mapping[str, Any], inputs:
     return NodeOutcome({port.name: after for port in node_type.outputs})
 
 
-def _batch_samples(node_type: NodeType, inputs: Mapping[str, Any]) -> NodeOutcome:
+def _batch_samples(node_type: NodeType, arguments: Mapping[str, Any], inputs: Mapping[str, Any]) -> NodeOutcome:
     samples: SampleSpec = inputs[node_type.inputs[0].name]
+    if samples.is_stream and arguments["contiguous"]:
+        raise ShapeError(
+            "contiguous rows need the number of samples, which a stream does not know. Turn contiguous off"
+        )
     specs = (samples.input, samples.target)
     for spec in specs:
         check_sizes(spec)

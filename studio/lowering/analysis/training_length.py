@@ -44,7 +44,10 @@ def _batches(
     if not samples:
         return None
     values = facts[loader].arguments.values
-    return samples // values["batch_size"] if values["drop_last"] else -(-samples // values["batch_size"])
+    size = values["batch_size"]
+    if values["contiguous"]:
+        return max(samples // size, 0 if values["drop_last"] else 1)
+    return samples // size if values["drop_last"] else -(-samples // size)
 
 
 def _length_without_count(training: TrainingSettings) -> TrainingLength:

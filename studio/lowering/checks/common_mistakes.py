@@ -359,7 +359,8 @@ def _check_learning_rate(name: str, facts: NodeFacts) -> Iterator[Problem]:
 
 def _check_loader(flow: Dataflow, name: str, facts: NodeFacts) -> Iterator[Problem]:
     values = facts.arguments.values
-    if values.get("shuffle") is False and not _is_one_batch(flow, name, values.get("batch_size")):
+    is_in_order = values.get("shuffle") is False and not values.get("contiguous")
+    if is_in_order and not _is_one_batch(flow, name, values.get("batch_size")):
         message = (
             f"{name} reads the training samples in the same order in every epoch, which slows learning. "
             "Turn shuffle on."

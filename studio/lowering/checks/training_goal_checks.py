@@ -15,7 +15,7 @@ from studio.lowering.problems import quick_fixes
 from studio.lowering.problems.problem import Problem
 from studio.nodes.types import Role
 
-PAIRED_PARAMETERS = ("batch_size", "shuffle", "drop_last")
+PAIRED_PARAMETERS = ("batch_size", "shuffle", "drop_last", "contiguous")
 """Parameters that paired loaders have in common."""
 
 START = "Add a data source, a loader, layers, a loss and an optimizer, or begin with a template."

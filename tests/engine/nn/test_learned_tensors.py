@@ -13,6 +13,7 @@ from engine import nn
 from engine.errors import ShapeError
 from engine.nn.layers.learned_tensors import Initialization
 from engine.shape import Dim
+from engine.utils.checkpoint import checkpoint
 
 torch = pytest.importorskip("torch")
 N = Dim("N")
@@ -113,3 +114,31 @@ def test_shapes_on_the_meta_device(layer: Any) -> None:
             assert layer(3)(x).shape == (N, 5, 3)
         else:
             assert layer(4, 3)(x).shape == (N, 4, 3)
+
+
+def test_a_running_average_weighs_the_first_batches_equally_and_is_saved() -> None:
+    layer = nn.RunningAverage(3, momentum=0.25)
+    batches = [engine.randn(5, 2, 3) for _ in range(6)]
+    expected = np.zeros(3, np.float32)
+    for number, batch in enumerate(batches, start=1):
+        weight = max(0.25, 1 / number)
+        expected += weight * (batch.numpy().reshape(-1, 3).mean(0) - expected)
+        found = layer(batch)
+        assert found.shape == batch.shape
+        np.testing.assert_allclose(found[0, 0].numpy(), expected, rtol=1e-5, atol=1e-6)
+        assert not found.requires_grad
+    before = {name: value.numpy().copy() for name, value in layer.state_dict().items()}
+    assert list(before) == ["average", "num_batches_tracked"] and before["num_batches_tracked"] == 6
+    layer.eval()
+    np.testing.assert_array_equal(layer(batches[0])[3, 1].numpy(), before["average"])
+    assert list(layer.parameters()) == []
+    with pytest.raises(ShapeError, match="expected 3 features"):
+        layer(engine.randn(5, 2))
+
+
+def test_a_recomputed_batch_counts_once_in_a_running_average() -> None:
+    layer, linear = nn.RunningAverage(3), nn.Linear(3, 3)
+    x = engine.randn(5, 3)
+    y = checkpoint(lambda x: linear(x) - layer(linear(x)), x, use_reentrant=False)
+    y.square().sum().backward()
+    assert layer.num_batches_tracked.item() == 1

@@ -99,6 +99,7 @@ PARAMS: dict[str, dict[str, Any]] = {
     "nn.Halves": {"dim": 2},
     "nn.CTCLoss": {"blank": 10},
     "nn.SplitHeads": {"num_heads": 2},
+    "nn.CarriedState": {"size": [1, 8, 8]},
     "nn.LearnedTensor": {"size": [1, 8]},
     "lr_scheduler.StepLR": {"step_size": 2},
     "lr_scheduler.MultiStepLR": {"milestones": [2, 4]},
