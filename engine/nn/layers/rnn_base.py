@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import warnings
-from typing import Any
+from typing import Any, cast
 
 from engine.dtypes import DType
 from engine.errors import ShapeError
@@ -182,7 +182,7 @@ class RNNBase(Module):
         """Run all layers from the carried states unless `hx` is given, and keep the final states."""
         if self.carried_states is None:
             return self._run_layers(x, hx, sizes)
-        carried: list[CarriedState] = list(self.carried_states)
+        carried = cast("list[CarriedState]", list(self.carried_states))
         if hx is None:
             hx = tuple(state.read(x.shape[1], x).to(x.dtype) for state in carried)
         output, last = self._run_layers(x, hx, sizes)
