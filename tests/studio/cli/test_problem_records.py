@@ -212,13 +212,20 @@ def test_findings_of_data_are_the_same_records(gradwire, tmp_path: Path) -> None
     assert all(found["help"] == HELP[found["code"]] and found["node"] for found in line["findings"])
 
 
+def _is_constant(statement: ast.stmt) -> bool:
+    return isinstance(statement, ast.Assign) and isinstance(statement.targets[0], ast.Name)
+
+
 def test_every_code_has_help() -> None:
     used: set[str] = set()
     for path in (*(ROOT / "studio").rglob("*.py"), *(ROOT / "engine/data").rglob("*diagnostics.py")):
-        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+        tree = ast.parse(path.read_text("utf-8"))
+        constants = {each.targets[0].id: each.value for each in tree.body if _is_constant(each)}
+        for node in ast.walk(tree):
             if isinstance(node, ast.Call):
                 place = CREATED.get(getattr(node.func, "id", getattr(node.func, "attr", "")))
                 code = None if place is None or len(node.args) <= place else node.args[place]
+                code = constants.get(code.id) if isinstance(code, ast.Name) else code
                 if isinstance(code, ast.Constant) and isinstance(code.value, str):
                     used.add(code.value)
     assert used - {"ok"} == set(HELP), "the window's line of a sound data set has no problem"

@@ -84,9 +84,12 @@ def test_compiled_equals_eager_without_a_graph_break(node_type: NodeType) -> Non
 def test_the_generated_class_gives_the_same_with_torch(node_type: NodeType) -> None:
     torch = pytest.importorskip("torch")
     model, inputs, source = built(operation(Node(node_type.key, PARAMS.get(node_type.key, {}))))
-    definition = next(each for each in ast.parse(source).body if isinstance(each, ast.ClassDef))
+    body = ast.parse(source).body
+    definition = next(each for each in body if isinstance(each, ast.ClassDef))
+    functions = [each for each in body if isinstance(each, ast.FunctionDef)]
     names = {"engine": torch, "nn": torch.nn, "functional": torch.nn.functional, "linalg": torch.linalg}
-    exec(compile(ast.Module([definition], []), "torch", "exec"), names)
+    names |= {"Tensor": torch.Tensor}
+    exec(compile(ast.Module([*functions, definition], []), "torch", "exec"), names)
     other = names[definition.name]()
     other.load_state_dict({name: torch.tensor(value.numpy()) for name, value in model.state_dict().items()})
     scores, gradients = results(model, inputs)
