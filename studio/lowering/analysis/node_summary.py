@@ -70,6 +70,7 @@ def _settings(node_type: NodeType, arguments: NodeArguments) -> list[str]:
             name not in arguments.values
             or name in arguments.inferred
             or name in HIDDEN
+            or parameter.is_code
             or _is_in_size_change(name, arguments)
         ):
             continue

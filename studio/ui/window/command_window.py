@@ -48,6 +48,9 @@ class CommandWindow(QMainWindow):
     def import_module(self) -> None:
         raise NotImplementedError
 
+    def review_code(self) -> None:
+        raise NotImplementedError
+
     def show_welcome(self) -> None:
         raise NotImplementedError
 

@@ -43,6 +43,7 @@ from studio.ui.window.project_view import ProjectView
 from studio.ui.window.settings_dialog import SettingsDialog
 from studio.ui.window.status_bar import StatusBar
 from studio.ui.window.top_bar import TopBar
+from studio.ui.window.trust_dialog import TrustDialog, untrusted_in
 from studio.ui.window.welcome_page import WelcomePage
 from studio.ui.window.window_commands import palette_choices, window_commands
 
@@ -210,6 +211,21 @@ class MainWindow(CommandWindow):
             if trial is not None:
                 trial.other_trial_requested.connect(self.commands.run)
 
+    def review_code(self) -> None:
+        """Show the Python code of the project that is not trusted."""
+        if self.project is not None:
+            TrustDialog(self.project, self).show()
+
+    def _mention_code(self, project: Project) -> None:
+        """Say that a project contains code that does not run yet."""
+        if untrusted_in(project):
+            text = f"{project.store.name} contains Python code. It does not run until you trust it."
+            self.show_notification(NotificationBar(text, [("Review code…", partial(self._review_code_of, project))]))
+
+    def _review_code_of(self, project: Project) -> None:
+        if project in self.project_views:
+            TrustDialog(project, self).show()
+
     def show_notification(self, notification: NotificationBar) -> None:
         """Show a notification above the canvas."""
         self._notifications.addWidget(notification)
@@ -356,6 +372,7 @@ class MainWindow(CommandWindow):
         project_view.block_library.failed.connect(lambda text: self.show_notification(NotificationBar(text, [])))
         self.open_projects.libraries.refresh()
         self.project_views[project] = project_view
+        self._mention_code(project)
         for name, panel in project_view.panels.items():
             self.docks[name].add(project, panel)
         self.tabs.addTab(project_view.canvas, "")

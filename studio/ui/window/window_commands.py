@@ -20,6 +20,7 @@ from studio.ui.window import keyboard_focus
 from studio.ui.window.command_palette import PaletteEntry
 from studio.ui.window.command_window import CommandWindow
 from studio.ui.window.context_help import show_context_help
+from studio.ui.window.trust_dialog import untrusted_in
 
 _MAX_NODES = 5000
 """Nodes that the command palette lists, those of the canvas first."""
@@ -99,6 +100,14 @@ def _file(window: CommandWindow) -> Iterator[Command]:
         menu="File",
         icon="code",
         help="Add the last module class of a Python file, of the engine or PyTorch, as a block, without executing it",
+    )
+    yield Command(
+        "file.trust",
+        "Trust Python code…",
+        window.review_code,
+        menu="File",
+        help="Review the Python code of the project, which runs only once you trust it",
+        enabled=_when(window, lambda project: bool(untrusted_in(project))),
     )
     yield Command(
         "file.save",

@@ -13,6 +13,7 @@ from PySide6.QtWidgets import QGridLayout, QHBoxLayout, QWidget
 from engine.registry import REQUIRED, Parameter
 from studio.document.blocks import values_per_copy
 from studio.document.model import Document
+from studio.ui.panels.inspector.code_field import CodeField
 from studio.ui.panels.inspector.parameter_fields import BoolField, ChoiceField, Field
 from studio.ui.panels.inspector.parameter_text import shown
 from studio.ui.panels.inspector.text_fields import NumberField, PathField, TextField, TypedField
@@ -81,7 +82,7 @@ class ParameterRow(QWidget):
         super().__init__()
         self._store, self._setting = store, setting
         self.parameter = parameter
-        self.field = _FIELDS.get(parameter.kind, TextField)(parameter)
+        self.field = CodeField(parameter) if parameter.is_code else _FIELDS.get(parameter.kind, TextField)(parameter)
         if isinstance(self.field, TypedField):
             self.field.accepts_copies = setting.per_copy
         self._typed_problem = ""
@@ -110,7 +111,10 @@ class ParameterRow(QWidget):
         self._reset.setSizePolicy(policy)
         self._problem = label("", "error", wrap=True)
         grid.addWidget(self.title, 0, 0)
-        grid.addWidget(self.field, 0, 1)
+        if parameter.is_code:
+            grid.addWidget(self.field, 3, 0, 1, 3)
+        else:
+            grid.addWidget(self.field, 0, 1)
         self._buttons = QHBoxLayout()
         self._buttons.setSpacing(0)
         self._buttons.addWidget(self._reset)

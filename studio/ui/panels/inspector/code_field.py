@@ -1,0 +1,96 @@
+"""The field of a parameter that is Python source."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from PySide6.QtCore import Qt, Signal
+from PySide6.QtGui import QFocusEvent, QFontMetricsF
+
+from engine.registry import Parameter
+from studio.document.code_trust import TRUST, source_digest
+from studio.document.document_errors import FileError
+from studio.lowering.user_code.code_loader import is_trusted
+from studio.nodes.python_source import code_error
+from studio.ui.panels.code.code_editor import CodeEditor, CodeError
+from studio.ui.panels.inspector.parameter_fields import Field
+
+_MIN_LINES, _MAX_LINES = 6, 24
+
+
+class CodeField(Field):
+    """A code editor. The source is applied when the field is left, or by Ctrl+Enter. Escape restores it.
+
+    Source that the user types is trusted if the source before was: changes of untrusted code stay untrusted.
+    """
+
+    def __init__(self, parameter: Parameter) -> None:
+        self.code = _SourceEditor()
+        super().__init__(parameter, self.code)
+        self._source = ""
+        self.code.setToolTip("Ctrl+Enter applies the source, Escape restores it.")
+        self.code.left.connect(self._apply)
+        self.code.accepted.connect(self._apply)
+        self.code.cancelled.connect(self._restore)
+        self.code.textChanged.connect(self._check)
+
+    def show_value(self, value: Any, *, is_set: bool, implied: str) -> None:
+        source = value if isinstance(value, str) else ""
+        if source == self._source and self.code.document().isModified():
+            return  # being typed
+        self._source = source
+        self.code.show_source(source)
+        self._fit()
+        self._check()
+
+    def text(self) -> str:
+        return self.code.toPlainText()
+
+    def _check(self) -> None:
+        problem = code_error(self.text())
+        error = None if problem is None else CodeError(problem.reason, problem.line, problem.column - 1)
+        self.code.show_error(error)
+        self.refused.emit("" if problem is None else str(problem))
+
+    def _fit(self) -> None:
+        lines = min(max(self.code.blockCount() + 1, _MIN_LINES), _MAX_LINES)
+        self.code.setFixedHeight(round(lines * QFontMetricsF(self.code.font()).lineSpacing()) + 16)
+
+    def _apply(self) -> None:
+        source, before = self.text(), self._source
+        if source == before:
+            return
+        if is_trusted(before) and not is_trusted(source):
+            _trust(source)
+        self._source = source
+        self.code.document().setModified(False)
+        self._fit()
+        self.edited.emit(source, "")
+        self.finished.emit()
+
+    def _restore(self) -> None:
+        self.code.show_source(self._source)
+        self._check()
+
+
+class _SourceEditor(CodeEditor):
+    left = Signal()
+    """The focus moved to another widget of the window."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.make_editable()
+        self.setProperty("role", "")
+
+    def focusOutEvent(self, event: QFocusEvent) -> None:
+        super().focusOutEvent(event)
+        if event.reason() not in (Qt.FocusReason.PopupFocusReason, Qt.FocusReason.ActiveWindowFocusReason):
+            self.left.emit()
+
+
+def _trust(source: str) -> None:
+    """Remember that the user trusts a source; only while the program runs if the file cannot be written."""
+    try:
+        TRUST.store.add([source_digest(source)], "typed in the window")
+    except FileError:
+        TRUST.allow([source])
