@@ -21,6 +21,7 @@ from PySide6.QtWidgets import QApplication, QWidget
 
 from screenshots import THEMES, close, settle
 from studio.ui import app
+from studio.ui.preferences.declarations import REDUCE_MOTION, THEME
 from studio.ui.settings import Settings
 from studio.ui.theme import theme
 from studio.ui.window.main_window import MainWindow
@@ -56,7 +57,8 @@ def _pictures(name: str, folder: Path, options: argparse.Namespace) -> Iterator[
     """Reach a state once, and yield its pictures in each theme and size."""
     folder.mkdir()
     settings = Settings(folder / "settings.ini")
-    settings.theme, settings.reduce_motion = options.themes.split(",")[0], True
+    settings.preferences.set(THEME, options.themes.split(",")[0])
+    settings.preferences.set(REDUCE_MOTION, True)
     window = app.make_window(settings, folder / "state")
     sizes = [QSize(*map(int, size.split("x"))) for size in options.sizes.split(",")]
     window.resize(sizes[-1])
