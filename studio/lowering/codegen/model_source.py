@@ -16,6 +16,7 @@ from studio.lowering.codegen.frozen_layers import FrozenLayers
 from studio.lowering.codegen.operation_calls import operation_call
 from studio.lowering.codegen.safe_identifiers import Locals
 from studio.lowering.codegen.source_writer import MODEL_ROLES, BlockClass, ModuleNames, SourceWriter
+from studio.nodes.adapted_ports import CountedOutputs
 from studio.nodes.python_node import PYTHON, code_of
 from studio.nodes.types import Role
 
@@ -178,7 +179,8 @@ class _ModuleSource:
             steps = self._instance_steps(name)
         else:
             value = self._operation(name) if role is Role.OPERATION else self._layer_call(name)
-            steps: list[ast.stmt] = [syntax_trees.assign(self._targets(name), value)]
+            unpacks = isinstance(self._writer.graph.types[name].adapt, CountedOutputs)
+            steps: list[ast.stmt] = [syntax_trees.assign(self._targets(name), value, unpacks=unpacks)]
         return [self._writer.mark(step, name) for step in steps]
 
     def _layer_call(self, name: str) -> ast.Call:

@@ -73,11 +73,12 @@ def loop(variable: str, sequence: ast.expr, body: list[ast.stmt]) -> ast.For:
     return ast.For(ast.Name(identifier(variable), ast.Store()), sequence, body, [], lineno=0)
 
 
-def assign(targets: list[ast.expr], value: ast.expr) -> ast.Assign:
-    """`a = value`, or `a, b = value`."""
+def assign(targets: list[ast.expr], value: ast.expr, *, unpacks: bool = False) -> ast.Assign:
+    """`a = value`, or `a, b = value`; with `unpacks`, `a, = value` for one target."""
     for target in targets:
         target.ctx = ast.Store()  # pyright: ignore[reportAttributeAccessIssue]
-    return ast.Assign([targets[0] if len(targets) == 1 else ast.Tuple(list(targets), ast.Store())], value, lineno=0)
+    is_one = len(targets) == 1 and not unpacks
+    return ast.Assign([targets[0] if is_one else ast.Tuple(list(targets), ast.Store())], value, lineno=0)
 
 
 def returns(values: list[ast.expr]) -> ast.Return:

@@ -136,6 +136,7 @@ ELSEWHERE: dict[str, set[str]] = {
     "PyTorch's older arguments, which have a separate test": {"size_average", "reduce"},
     "tried in every case": {"inplace", "reduction"},
     "modules of one's own": {"custom_encoder", "custom_decoder"},
+    "of the canvas, with separate tests": {"carry_state"},
     "as min_val and max_val": {"min_value", "max_value"},
 }
 """Options that no case varies, with the reason."""

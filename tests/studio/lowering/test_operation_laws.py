@@ -200,3 +200,9 @@ def test_a_graph_equals_the_same_calls_by_hand(graph: tuple[Document, list[tuple
             np.testing.assert_array_equal(parameter.grad.numpy(), gradient)
     compiled = engine.compile(model, fullgraph=True)
     assert_equal(compiled(inputs).detach().numpy(), scores, exact=False)
+
+
+def test_a_single_counted_output_is_a_tensor() -> None:
+    model, inputs, source = built(operation(Node("ops.chunk", {"chunks": 1})))
+    assert "it, = engine.chunk(" in source
+    assert np.isfinite(results(model, inputs)[0]).all()
