@@ -27,6 +27,10 @@ from engine.nn.layers.batch_norm import BatchNorm2d as BatchNorm2d
 from engine.nn.layers.batch_norm import BatchNorm3d as BatchNorm3d
 from engine.nn.layers.bilinear import Bilinear as Bilinear
 from engine.nn.layers.carried_state import CarriedState as CarriedState
+from engine.nn.layers.constant_tensors import ConstantTensor as ConstantTensor
+from engine.nn.layers.constant_tensors import IdentityMatrix as IdentityMatrix
+from engine.nn.layers.constant_tensors import LinspaceTensor as LinspaceTensor
+from engine.nn.layers.constant_tensors import RangeTensor as RangeTensor
 from engine.nn.layers.conv import Conv1d as Conv1d
 from engine.nn.layers.conv import Conv2d as Conv2d
 from engine.nn.layers.conv import Conv3d as Conv3d
@@ -76,7 +80,6 @@ from engine.nn.layers.lazy import LazyInstanceNorm1d as LazyInstanceNorm1d
 from engine.nn.layers.lazy import LazyInstanceNorm2d as LazyInstanceNorm2d
 from engine.nn.layers.lazy import LazyInstanceNorm3d as LazyInstanceNorm3d
 from engine.nn.layers.lazy import LazyLinear as LazyLinear
-from engine.nn.layers.learned_tensors import ConstantTensor as ConstantTensor
 from engine.nn.layers.learned_tensors import LearnedTensor as LearnedTensor
 from engine.nn.layers.linear import Linear as Linear
 from engine.nn.layers.local_response_norm import LocalResponseNorm as LocalResponseNorm
@@ -259,6 +262,9 @@ __all__ = [
     "ClassToken",
     "LearnedTensor",
     "ConstantTensor",
+    "RangeTensor",
+    "LinspaceTensor",
+    "IdentityMatrix",
     "Hardshrink",
     "Hardsigmoid",
     "Hardswish",

@@ -91,7 +91,7 @@ VALUES: Mapping[str, Any] = {
     "num_embeddings": 1000, "embedding_dim": 32, "num_heads": 4, "nhead": 4, "num_groups": 4, "groups": 4, "dim": 1,
     "size": 16, "norm_type": 2.0, "value": 0.0, "threshold": 0.1, "upscale_factor": 2, "downscale_factor": 2,
     "unflattened_size": [4, 4], "in2_features": 16, "T_max": 10, "T_0": 10, "base_lr": 0.001, "max_lr": 0.01,
-    "gamma": 0.9, "step_size": 10, "milestones": [10, 20], "target": "price",
+    "gamma": 0.9, "step_size": 10, "milestones": [10, 20], "target": "price", "end": 16, "steps": 16, "rows": 16,
 }  # fmt: skip
 """By name, for required parameters."""
 

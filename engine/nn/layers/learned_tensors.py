@@ -1,8 +1,7 @@
-"""Layers that output learned or constant tensors, independent of the values of their input."""
+"""A layer that outputs a learned tensor, independent of the values of its input."""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from functools import partial
 from typing import Literal, TypeAlias
@@ -13,7 +12,7 @@ from engine.nn.module import Module
 from engine.nn.parameter import Parameter
 from engine.registry import LAYERS, Positive, Size
 from engine.tensors import Tensor
-from engine.tensors.creation import empty, tensor
+from engine.tensors.creation import empty
 
 GROUP = "Parameters and constants"
 
@@ -79,48 +78,6 @@ class LearnedTensor(Module):
 
     def extra_repr(self) -> str:
         return f"size={self.size}, initialization={self.initialization!r}"
-
-
-@LAYERS.register(category=GROUP, title="Constant", tags=("buffer", "fixed", "mask", "mean", "scale", "full"))
-class ConstantTensor(Module):
-    """A constant tensor: ``→ (size)``, with a batch ``(N, *) → (N, size)``.
-
-    It is a buffer: not trained, but saved with the weights. The output has no batch dimension and broadcasts with
-    batches. If `batch` is connected, the output is expanded to its batch size.
-
-    Args:
-        size: shape of the tensor
-        values: one value for all elements, or the values of all elements in row-major order
-    """
-
-    weight: Tensor
-
-    def __init__(
-        self,
-        size: Size | tuple[Size, ...] = (1,),
-        values: float | tuple[float, ...] = 0.0,
-        device: DeviceArgument = None,
-    ) -> None:
-        super().__init__()
-        self.size = (size,) if isinstance(size, int) else tuple(size)
-        listed = (values,) if isinstance(values, (int, float)) else tuple(values)
-        count = math.prod(self.size)
-        if len(listed) not in (1, count):
-            raise ValueError(f"values must be 1 or {count} numbers for the size {self.size}, not {len(listed)}")
-        constant = tensor(listed, device=device, dtype=empty(0).dtype)
-        whole = constant.expand(self.size) if len(listed) == 1 else constant.reshape(self.size)
-        self.register_buffer("weight", whole.clone())
-
-    def forward(self, batch: Tensor | None = None) -> Tensor:
-        """The tensor.
-
-        Args:
-            batch: a tensor whose batch size the output is expanded to
-        """
-        return self.weight if batch is None else expand_to_batch(self.weight, batch)
-
-    def extra_repr(self) -> str:
-        return f"size={self.size}"
 
 
 def expand_to_batch(constant: Tensor, batch: Tensor) -> Tensor:

@@ -186,7 +186,8 @@ def test_every_layer_has_a_case() -> None:
     apart |= {"Noise", "Fill", "Halves"}  # test_generation.py: PyTorch has none of them
     apart |= {"SplitHeads", "MergeHeads", "Positions", "CausalMask"}  # test_attention_parts.py: neither of these
     apart |= {"CarriedState", "RunningAverage"}  # test_carried_state.py, test_learned_tensors.py
-    apart |= {"LearnedTensor", "ConstantTensor", "ClassToken"}  # test_learned_tensors.py
+    apart |= {"LearnedTensor", "ClassToken"}  # test_learned_tensors.py
+    apart |= {"ConstantTensor", "RangeTensor", "LinspaceTensor", "IdentityMatrix"}  # test_constant_tensors.py
     apart |= {"LearnedPositions", "SinusoidalPositions"}  # test_learned_tensors.py
     assert {entry.target.__name__ for entry in LAYERS} - of_two_inputs == {case.name for case in CASES} | apart
 

@@ -1,4 +1,4 @@
-"""Layers with learned or constant tensors; PyTorch has none of them, so the references are its functions."""
+"""Layers with learned tensors; PyTorch has none of them, so the references are its functions."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ def test_a_learned_tensor_broadcasts_and_gets_gradients() -> None:
     np.testing.assert_allclose(layer.weight.grad.numpy(), weight.grad.numpy(), rtol=1e-6)  # pyright: ignore[reportOptionalMemberAccess]
 
 
-@pytest.mark.parametrize("layer", [nn.LearnedTensor((1, 3)), nn.ConstantTensor((1, 3), (1.0, 2.0, 3.0))])
-def test_a_batch_expands_the_tensor(layer: Any) -> None:
+def test_a_batch_expands_the_tensor() -> None:
+    layer = nn.LearnedTensor((1, 3))
     tokens = engine.randn(5, 2, 3)
     expanded = layer(tokens)
     assert expanded.shape == (5, 1, 3)
@@ -62,15 +62,6 @@ def test_unusable_arguments() -> None:
         nn.LearnedTensor(3, "cauchy")  # pyright: ignore[reportArgumentType]
     with pytest.raises((ValueError, ShapeError), match="two dimensions"):
         nn.LearnedTensor(3, "xavier_normal")
-    with pytest.raises(ValueError, match="1 or 6 numbers"):
-        nn.ConstantTensor((2, 3), (1.0, 2.0))
-
-
-def test_a_constant_is_saved_and_not_trained() -> None:
-    layer = nn.ConstantTensor((2, 2), (1.0, 2.0, 3.0, 4.0))
-    assert list(layer.parameters()) == [] and list(layer.state_dict()) == ["weight"]
-    np.testing.assert_array_equal(layer().numpy(), [[1, 2], [3, 4]])
-    np.testing.assert_array_equal(nn.ConstantTensor((2, 2), 7.0)().numpy(), np.full((2, 2), 7))
 
 
 def test_class_tokens_come_first() -> None:
