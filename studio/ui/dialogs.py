@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Literal, TypeAlias
 
 from PySide6.QtCore import QSize, Qt
-from PySide6.QtWidgets import QFileDialog, QGridLayout, QMessageBox, QSpacerItem, QWidget
+from PySide6.QtWidgets import QFileDialog, QGridLayout, QInputDialog, QMessageBox, QSpacerItem, QWidget
 
 from studio.document.project_format import SUFFIX
 from studio.ui import number_format
@@ -136,6 +136,18 @@ def data_files_to_import(parent: QWidget, folder: Path | None) -> list[Path]:
 def modules_to_import(parent: QWidget, folder: Path | None) -> list[Path]:
     paths, _ = QFileDialog.getOpenFileNames(parent, "Import module", str(folder or ""), "Python files (*.py)")
     return [Path(path) for path in paths]
+
+
+def class_to_import(parent: QWidget, path: Path, classes: Sequence[str]) -> str:
+    """Ask which module class of a file becomes a block, by default the last. An empty text if the user cancels."""
+    dialog = QInputDialog(parent)
+    dialog.setWindowTitle("Import module")
+    dialog.setLabelText(f"{path.name} has {len(classes)} module classes. The blocks that a class uses are added, too.")
+    dialog.setOption(QInputDialog.InputDialogOption.UseListViewForComboBoxItems)
+    dialog.setComboBoxItems(list(classes))
+    dialog.setTextValue(classes[-1])
+    dialog.setOkButtonText("Import")
+    return dialog.textValue() if dialog.exec() else ""
 
 
 def picture_to_save(parent: QWidget, suggestion: Path) -> Path | None:

@@ -5,9 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from PySide6.QtCore import QMimeData, QPoint, QPointF, Qt, QUrl
+from PySide6.QtCore import QMimeData, QPoint, QPointF, Qt, QTimer, QUrl
 from PySide6.QtGui import QDragEnterEvent, QDropEvent
-from PySide6.QtWidgets import QApplication
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QApplication, QInputDialog, QListView
 from pytestqt.qtbot import QtBot
 
 from studio.ui import dialogs
@@ -74,3 +75,47 @@ def test_a_refused_file_changes_nothing(qtbot: QtBot, window: MainWindow, projec
     window.canvas.import_files([file])
     assert project.store.document is before
     assert refused == ["net.py, line 8: print has no node. Use a layer or a function of the engine."]
+
+
+TWO_CLASSES = SOURCE + SOURCE.replace("Net", "Other")
+
+
+def answer(qtbot: QtBot, *keys: Qt.Key) -> list[list[str]]:
+    """Press keys in the list of classes once it is open. Returns the lists that were shown."""
+    shown: list[list[str]] = []
+
+    def press() -> None:
+        dialog = next(each for each in QApplication.topLevelWidgets() if isinstance(each, QInputDialog))
+        shown.append(dialog.comboBoxItems())
+        qtbot.waitUntil(lambda: isinstance(QApplication.focusWidget(), QListView))
+        for key in keys:
+            focused = QApplication.focusWidget()
+            assert focused is not None
+            QTest.keyClick(focused, key)
+
+    QTimer.singleShot(0, press)
+    return shown
+
+
+@pytest.mark.parametrize(("keys", "block"), [((Qt.Key.Key_Up,), "block.Net"), ((), "block.Other")])
+def test_the_class_of_a_file_with_several_is_chosen(
+    qtbot: QtBot, window: MainWindow, project: Project, tmp_path: Path, keys: tuple[Qt.Key, ...], block: str
+) -> None:
+    file = tmp_path / "net.py"
+    file.write_text(TWO_CLASSES)
+    assert window.canvas is not None
+    shown = answer(qtbot, *keys, Qt.Key.Key_Return)
+    window.canvas.import_files([file])
+    assert shown == [["Net", "Other"]]
+    (name,) = project.scope.selection
+    assert project.store.document.nodes[name].type == block
+
+
+def test_an_import_is_cancelled(qtbot: QtBot, window: MainWindow, project: Project, tmp_path: Path) -> None:
+    file = tmp_path / "net.py"
+    file.write_text(TWO_CLASSES)
+    assert window.canvas is not None
+    before = project.store.document
+    answer(qtbot, Qt.Key.Key_Escape)
+    window.canvas.import_files([file])
+    assert project.store.document is before

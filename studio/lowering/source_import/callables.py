@@ -89,13 +89,21 @@ class ImportedNames:
     def __init__(self) -> None:
         self._paths = dict(KNOWN_NAMES)
 
-    def add(self, statement: ast.Import | ast.ImportFrom) -> None:
+    def add(self, statement: ast.Import | ast.ImportFrom, *, is_strict: bool = True) -> None:
+        """Add the names of an import.
+
+        Args:
+            is_strict: refuse other packages. Otherwise, their names stand for nothing
+        """
         for alias in statement.names:
             module = alias.name if isinstance(statement, ast.Import) else f"{statement.module}.{alias.name}"
             package, _, path = module.partition(".")
             if package == "__future__" or package == "typing":
                 continue
             if package not in LIBRARIES or (isinstance(statement, ast.ImportFrom) and statement.level):
+                if not is_strict:
+                    self._paths.pop(alias.asname or alias.name.partition(".")[0], None)
+                    continue
                 refuse(statement, f"{module} is not part of the engine. Remove the import, and what uses it.")
             if isinstance(statement, ast.Import) and alias.asname is None:
                 self._paths[package] = ""

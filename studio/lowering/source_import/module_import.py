@@ -10,10 +10,16 @@ from studio.document.block_edits import with_blocks
 from studio.document.model import Block, Document, Node
 from studio.lowering.source_import.module_change import Classes, Graph, ModuleChange
 from studio.lowering.source_import.module_edits import apply_change
+from studio.lowering.source_import.module_expansion import expand_modules
 from studio.lowering.source_import.module_source import ModuleSource
 from studio.lowering.source_import.source_errors import SourceError
-from studio.lowering.source_import.source_reader import parse, read_modules
+from studio.lowering.source_import.source_reader import Source, parse, read_modules
 from studio.nodes.catalogue import Catalogue
+
+
+def module_classes(text: str) -> list[str]:
+    """Names of the module classes of a file, in order. Raises SourceError."""
+    return list(parse(text, is_file=True).classes)
 
 
 def import_module(text: str, catalogue: Catalogue, title: str | None = None) -> Document:
@@ -25,7 +31,7 @@ def import_module(text: str, catalogue: Catalogue, title: str | None = None) -> 
     Raises:
         SourceError: no graph can express the class.
     """
-    source = parse(text)
+    source = parse(text, is_file=True)
     if not source.classes:
         raise SourceError("The file has no class that derives from nn.Module.")
     name = title or list(source.classes)[-1]
@@ -34,7 +40,7 @@ def import_module(text: str, catalogue: Catalogue, title: str | None = None) -> 
             f"The file has no class {name} that derives from nn.Module; it has {', '.join(source.classes)}."
         )
     document = Document()
-    classes = Classes({}, read_modules(source, catalogue, name))
+    classes = Classes({}, _modules(source, catalogue, name))
     for module in classes.new.values():
         document = structs.replace(
             document, blocks={**document.blocks, module.name: Block(description=module.description)}
@@ -45,6 +51,14 @@ def import_module(text: str, catalogue: Catalogue, title: str | None = None) -> 
         classes.graphs[module.name], classes.previous[module.name] = change.after, change.previous
     instance = Node(blocks.type_of(name))
     return edits.add(document, naming.to_identifier(name), instance)
+
+
+def _modules(source: Source, catalogue: Catalogue, name: str) -> dict[str, ModuleSource]:
+    """The class and those that it uses, expanded if they cannot be read as they are."""
+    try:
+        return read_modules(source, catalogue, name)
+    except SourceError:
+        return read_modules(expand_modules(source, name), catalogue, name)
 
 
 def insert_module(
@@ -63,4 +77,4 @@ def insert_module(
     return document, list(made.blocks), names
 
 
-__all__ = ["import_module", "insert_module"]
+__all__ = ["import_module", "insert_module", "module_classes"]

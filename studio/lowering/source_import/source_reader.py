@@ -30,8 +30,15 @@ class Source:
     """Statements that are neither imports nor module classes."""
 
 
-def parse(text: str) -> Source:
-    """Parse source. Raises SourceError."""
+def parse(text: str, *, is_file: bool = False) -> Source:
+    """Parse source.
+
+    Args:
+        is_file: also accept imports that no class may use, and classes that derive from other classes of the source
+
+    Raises:
+        SourceError: the text is no source, or imports something else than the engine.
+    """
     if len(text) > MAX_CHARACTERS:
         raise SourceError(f"The source has {len(text):,} characters. At most {MAX_CHARACTERS:,} are read.")
     try:
@@ -47,8 +54,10 @@ def parse(text: str) -> Source:
     for statement in tree.body:
         match statement:
             case ast.Import() | ast.ImportFrom():
-                names.add(statement)
-            case ast.ClassDef(bases=[base]) if names.path(base) in (_MODULE, "Module"):
+                names.add(statement, is_strict=not is_file)
+            case ast.ClassDef(bases=[base]) if names.path(base) in (_MODULE, "Module") or (
+                is_file and isinstance(base, ast.Name) and base.id in classes
+            ):
                 if statement.name in classes:
                     refuse(statement, f"There are two classes {statement.name}. Rename one.")
                 classes[statement.name] = statement

@@ -41,6 +41,12 @@ def owner_calls(methods: Iterable[ast.FunctionDef]) -> Iterator[str]:
 def target_names(target: ast.expr) -> list[str]:
     parts = target.elts if isinstance(target, (ast.Tuple, ast.List)) else [target]
     names = [part.id for part in parts if isinstance(part, ast.Name)]
+    if any(isinstance(part, (ast.Tuple, ast.List)) for part in parts):
+        refuse(
+            target,
+            f"{shown(target)} takes a state apart, which a graph cannot do. Use the output: output, state = …, and "
+            "output[:, -1] for the last step.",
+        )
     if len(names) != len(parts):
         refuse(target, f"{shown(target)} is no variable. Assign to names only: x = self.fc(x).")
     return names

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import cast
 
@@ -27,6 +28,7 @@ from PySide6.QtGui import (
 from PySide6.QtWidgets import QFrame, QGraphicsView, QToolTip, QWidget
 
 from studio.nodes.palette_search import SearchMatch
+from studio.ui import dialogs
 from studio.ui.canvas import composite_edits, module_import
 from studio.ui.canvas.block_actions import BlockActions
 from studio.ui.canvas.camera import Camera, is_touchpad
@@ -157,7 +159,8 @@ class CanvasView(QGraphicsView):
         """
         place = at or self.camera.visible.center()
         modules = [path for path in paths if path.suffix == module_import.SUFFIX]
-        module_import.import_modules(self.store, modules, (round(place.x() / 8) * 8.0, round(place.y() / 8) * 8.0))
+        corner = (round(place.x() / 8) * 8.0, round(place.y() / 8) * 8.0)
+        module_import.import_modules(self.store, modules, corner, partial(dialogs.class_to_import, self))
         data = [path for path in paths if path not in modules]
         if data and self.store.location:
             self.store.go(())

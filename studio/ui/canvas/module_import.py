@@ -2,40 +2,64 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
+from typing import TypeAlias
 
 from studio.document.document_errors import EditError
 from studio.document.model import Document
-from studio.lowering.source_import.module_import import insert_module
+from studio.lowering.source_import.module_import import insert_module, module_classes
 from studio.lowering.source_import.source_errors import SourceError
 from studio.ui.project.scope_store import ScopeStore
 
 SUFFIX = ".py"
+Choose: TypeAlias = Callable[[Path, Sequence[str]], str]
+"""Returns one of the classes of a file, or an empty text to cancel."""
 _COLUMN, _ROW = 160.0, 96.0
 """Distances between an instance and other nodes, in pixels at 100%."""
 
 
-def import_modules(store: ScopeStore, paths: Iterable[Path], at: tuple[float, float]) -> None:
-    """Add the last module class of each file as a block, with an instance below the one before; each is one edit."""
+def import_modules(store: ScopeStore, paths: Iterable[Path], at: tuple[float, float], choose: Choose) -> None:
+    """Add a module class of each file as a block, with an instance below the one before; each is one edit.
+
+    Args:
+        choose: asks for the class of a file that has several
+    """
     x, y = at
     for path in paths:
-        added: list[str] = []
+        try:
+            text = path.read_text(encoding="utf-8")
+            classes = module_classes(text)
+        except (OSError, UnicodeDecodeError) as error:
+            store.project.refused.emit(f"{path.name} cannot be read: {error}.")
+            continue
+        except SourceError as error:
+            store.project.refused.emit(_location(path, error))
+            continue
+        title = choose(path, classes) if len(classes) > 1 else None
+        if title == "":
+            continue
         y = _free(store.document, x, y)
+        _insert(store, path, text, title, (x, y))
 
-        def edit(document: Document, path: Path = path, y: float = y, added: list[str] = added) -> Document:
-            try:
-                text = path.read_text(encoding="utf-8")
-                document, _, names = insert_module(document, text, store.catalogue, at=(x, y))
-            except SourceError as error:
-                raise EditError(f"{path.name}, line {error.line}: {error.message}") from None
-            except (OSError, UnicodeDecodeError) as error:
-                raise EditError(f"{path.name} cannot be read: {error}.") from None
-            added.extend(names)
-            return document
 
-        if store.edit(f"Import {path.name}", edit):
-            store.select(added)
+def _insert(store: ScopeStore, path: Path, text: str, title: str | None, at: tuple[float, float]) -> None:
+    added: list[str] = []
+
+    def edit(document: Document) -> Document:
+        try:
+            document, _, names = insert_module(document, text, store.catalogue, title, at=at)
+        except SourceError as error:
+            raise EditError(_location(path, error)) from None
+        added.extend(names)
+        return document
+
+    if store.edit(f"Import {path.name}", edit):
+        store.select(added)
+
+
+def _location(path: Path, error: SourceError) -> str:
+    return f"{path.name}, line {error.line}: {error.message}"
 
 
 def _free(document: Document, x: float, y: float) -> float:
@@ -45,4 +69,4 @@ def _free(document: Document, x: float, y: float) -> float:
     return y
 
 
-__all__ = ["SUFFIX", "import_modules"]
+__all__ = ["SUFFIX", "Choose", "import_modules"]

@@ -76,6 +76,38 @@ FILES = [
 ]
 
 
+def constructor(text: str) -> str:
+    """A class with statements in its constructor."""
+    body = "".join(f"        {line}\n" for line in text.splitlines())
+    return (
+        f"class Net(nn.Module):\n    def __init__(self, width=8):\n{body}    def forward(self, x):\n        return x\n"
+    )
+
+
+LOOP = "for i{0} in range(1000):\n"
+CONSTRUCTORS = [
+    f"for each in {WRITE}:\n    pass",
+    f"if {SHELL}:\n    pass",
+    "for i in range(10 ** 12):\n    pass",
+    "".join(" " * depth + LOOP.format(depth) for depth in range(6)) + " " * 6 + "a = [0] * 1000",
+    "a = [0] * 999\n" + "a = [a] * 999\n" * 20 + "self.a = nn.Linear(a, a)",
+    "a = []\nb = [a] * 30\nc = [b] * 30\nfor i in range(999):\n    a.append(i)\n    self.a = nn.Linear(c, c)",
+    "a = []\na.append(a)\nself.a = nn.Linear(a, a)",
+    "a = {}\na = {'a': a, 'b': a}\n" * 50 + "self.a = nn.Linear(a, a)",
+    "a = 9\n" + "a = a * a\n" * 100,
+    "a = 'a'\n" + "a = a + a\n" * 100,
+    "self.f()",
+    "zip(*[[0] * 900] * 900)\nmax(10 ** 400)\nint('9' * 10 ** 6)",
+]
+"""Statements that only the expansion of a file reads."""
+FILES += [
+    *map(constructor, CONSTRUCTORS),
+    f"def f(n):\n    return f(n)\nN = f({WRITE})\n" + constructor("self.a = f(1)"),
+    f"N = {SHELL}\n" + constructor("self.a = nn.Linear(N, N)"),
+    "import os\n" + constructor("self.a = os.system('touch pwned')"),
+]
+
+
 def main(folder: str) -> None:
     os.chdir(folder)
     document = mlp()

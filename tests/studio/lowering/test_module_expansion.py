@@ -1,0 +1,307 @@
+"""Files as authors of tutorials write them become blocks that compute the same."""
+
+from __future__ import annotations
+
+import pytest
+
+import engine
+from engine import nn
+from studio.document import edits
+from studio.document.block_edits import with_blocks
+from studio.document.model import Document, Endpoint, Node, Wire
+from studio.lowering import check, lower
+from studio.lowering.source_import.module_import import import_module, module_classes
+from studio.lowering.source_import.source_errors import SourceError
+from studio.nodes import catalogue
+
+HEAD = """
+import math
+import argparse
+import torch
+import torch.nn as nn
+import torch.nn.functional as F
+from torchvision import datasets
+"""
+
+FUNCTIONAL = """
+HIDDEN = 32
+
+class Net(nn.Module):
+    def __init__(self):
+        super(Net, self).__init__()
+        self.fc1 = nn.Linear(64, HIDDEN)
+        self.fc2 = nn.Linear(HIDDEN, 10)
+
+    def forward(self, x):
+        x = x.view(x.size(0), -1)  # flatten
+        return self.fc2(F.relu(self.fc1(x)))
+
+def train(args, model):
+    model.train()
+
+if __name__ == "__main__":
+    train(argparse.ArgumentParser().parse_args(), Net())
+"""
+
+MODULE_LIST = """
+class Net(nn.Module):
+    def __init__(self, hidden=16, num_layers=3, dropout=0.0):
+        super().__init__()
+        assert num_layers > 0
+        self.first = nn.Linear(64, hidden)
+        self.layers = nn.ModuleList([nn.Linear(hidden, hidden) for _ in range(num_layers)])
+        self.norms = nn.ModuleList()
+        for _ in range(num_layers):
+            self.norms.append(nn.LayerNorm(hidden))
+        self.out = nn.Linear(hidden, 10)
+
+    def forward(self, x):
+        batch = x.shape[0]
+        x = torch.relu(self.first(x.reshape(batch, -1)))
+        for i, (layer, norm) in enumerate(zip(self.layers, self.norms)):
+            x = norm(layer(x))
+            if i < len(self.layers) - 1:
+                x = F.gelu(x)
+        return self.out(x)
+"""
+
+CONFIG = """
+config = {"channels": [4, 8], "classes": 10, "norm": True}
+
+class Net(nn.Module):
+    def __init__(self, config=config):
+        super().__init__()
+        self.use_norm = config["norm"]
+        self.features = nn.Sequential(
+            nn.Conv2d(1, config["channels"][0], 3, padding=1),
+            nn.ReLU(inplace=True),
+            nn.Conv2d(*config["channels"], 3, padding=1),
+        )
+        if self.use_norm:
+            self.norm = nn.BatchNorm2d(config["channels"][-1])
+        self.head = nn.Linear(config["channels"][1] * 8 * 8, config.get("classes", 2))
+
+    def forward(self, x):
+        x = self.features(x)
+        if self.use_norm:
+            x = self.norm(x)
+        return self.head(torch.flatten(x, 1))
+"""
+
+HELPERS = """
+def conv_block(channels_in, channels_out, kernel_size=3, act=nn.ReLU):
+    layers = [nn.Conv2d(channels_in, channels_out, kernel_size, padding=kernel_size // 2)]
+    if act is not None:
+        layers.append(act())
+    return nn.Sequential(*layers)
+
+class Net(nn.Module):
+    def __init__(self, sizes=(256, 32, 10)):
+        super().__init__()
+        self.body = nn.Sequential(conv_block(1, 4), conv_block(4, 4, act=None))
+        layers = []
+        for a, b in zip(sizes[:-1], sizes[1:]):
+            layers += [nn.Linear(a, b), nn.Tanh()]
+        layers.pop()
+        self.net = nn.Sequential(*layers)
+
+    def forward(self, x):
+        return self.net(self.body(x).view(-1, 4 * 8 * 8))
+"""
+
+INHERITANCE = """
+class Base(nn.Module):
+    def __init__(self, hidden=24):
+        super().__init__()
+        self.flatten = nn.Flatten()
+        self.fc1 = nn.Linear(64, hidden)
+        self.fc2 = nn.Linear(hidden, 10)
+
+    def features(self, x):
+        return torch.tanh(self.fc1(self.flatten(x)))
+
+    def forward(self, x):
+        return self.fc2(self.features(x))
+
+class Net(Base):
+    def __init__(self, hidden=24):
+        super().__init__(hidden)
+        self.norm = nn.LayerNorm(hidden)
+
+    def forward(self, x):
+        return self.fc2(self.norm(self.features(x)))
+"""
+
+RESNET = """
+class BasicBlock(nn.Module):
+    expansion = 1
+
+    def __init__(self, in_planes, planes, stride=1):
+        super(BasicBlock, self).__init__()
+        self.conv1 = nn.Conv2d(in_planes, planes, kernel_size=3, stride=stride, padding=1, bias=False)
+        self.bn1 = nn.BatchNorm2d(planes)
+        self.shortcut = nn.Sequential()
+        if stride != 1 or in_planes != self.expansion * planes:
+            self.shortcut = nn.Sequential(
+                nn.Conv2d(in_planes, self.expansion * planes, kernel_size=1, stride=stride, bias=False),
+                nn.BatchNorm2d(self.expansion * planes),
+            )
+
+    def forward(self, x):
+        out = self.bn1(self.conv1(x))
+        out += self.shortcut(x)
+        return F.relu(out)
+
+class Net(nn.Module):
+    def __init__(self, block=BasicBlock, num_classes=10):
+        super().__init__()
+        self.in_planes = 4
+        self.conv1 = nn.Conv2d(1, 4, kernel_size=3, padding=1)
+        self.layer1 = self._make_layer(block, 4, 2, stride=1)
+        self.layer2 = self._make_layer(block, 8, 2, stride=2)
+        self.linear = nn.Linear(8 * block.expansion, num_classes)
+
+    def _make_layer(self, block, planes, num_blocks, stride):
+        strides = [stride] + [1] * (num_blocks - 1)
+        layers = []
+        for stride in strides:
+            layers.append(block(self.in_planes, planes, stride))
+            self.in_planes = planes * block.expansion
+        return nn.Sequential(*layers)
+
+    def forward(self, x):
+        out = self.layer2(self.layer1(self.conv1(x)))
+        out = F.avg_pool2d(out, 4)
+        return self.linear(out.view(out.size(0), -1))
+"""
+FILES = {
+    "functional": FUNCTIONAL,
+    "module list": MODULE_LIST,
+    "config": CONFIG,
+    "helpers": HELPERS,
+    "inheritance": INHERITANCE,
+    "resnet": RESNET,
+}
+
+
+def with_digits(text: str) -> Document:
+    """A project in which the imported block classifies digits."""
+    document, made = with_blocks(Document(), import_module(text, catalogue()))
+    (name,) = made.nodes
+    nodes = {
+        "digits": Node("data.Digits"),
+        "scale": Node("transforms.Normalize", {"std": 16.0}),
+        "batches": Node("data.Batches"),
+        name: made.nodes[name],
+        "loss": Node("nn.CrossEntropyLoss"),
+        "adam": Node("optim.Adam"),
+    }
+    for title, node in nodes.items():
+        document = edits.add(document, title, node)
+    output = next(title for title, node in document.blocks["Net"].nodes.items() if node.type == "port.Output")
+    for source, target in (
+        (("digits", "samples"), ("scale", "samples")),
+        (("scale", "samples"), ("batches", "samples")),
+        (("batches", "input"), (name, "x")),
+        ((name, output), ("loss", "input")),
+        (("batches", "target"), ("loss", "target")),
+        (("loss", "loss"), ("adam", "loss")),
+    ):
+        document = edits.connect(document, Wire(Endpoint(*source), Endpoint(*target)))
+    return document
+
+
+def original(text: str) -> nn.Module:
+    """The module that the file makes with the engine in place of PyTorch."""
+    kept = text.partition("def train(")[0]
+    namespace = {"torch": engine, "nn": nn, "F": nn.functional, "__name__": "original"}
+    exec(compile(kept, "original", "exec"), namespace)
+    made = namespace["Net"]()
+    assert isinstance(made, nn.Module)
+    return made
+
+
+def copy_weights(source: nn.Module, target: nn.Module) -> None:
+    """Copy the weights of each attribute of the file's module to the layers that it became."""
+    state = source.state_dict()
+    attributes = {key.partition(".")[0] for key in state}
+    queues = {name: [key for key in state if key.partition(".")[0] == name] for name in attributes}
+    wanted = [key.removeprefix("net.") for key in target.state_dict()]
+    owners = [next(name for name in attributes if key.startswith((f"{name}.", f"{name}_"))) for key in wanted]
+    target.load_state_dict(
+        {f"net.{key}": state[queues[owner].pop(0)] for key, owner in zip(wanted, owners, strict=True)}
+    )
+    assert not any(queues.values())
+
+
+@pytest.mark.parametrize("title", FILES)
+def test_an_imported_file_computes_the_same(title: str) -> None:
+    report = check(with_digits(HEAD + FILES[title]), catalogue())
+    assert not report.errors, report.errors
+    task = lower(report).build()
+    task.setup()
+    before = original(FILES[title])
+    copy_weights(before, task.model)
+    images = engine.randn(5, 1, 8, 8)
+    before.eval()
+    task.model.eval()
+    assert engine.equal(before(images), task.model(images))
+
+
+def refusal(text: str) -> tuple[int, str]:
+    with pytest.raises(SourceError) as caught:
+        import_module(text, catalogue())
+    return caught.value.line, caught.value.message
+
+
+def net(constructor: str, forward: str = "return x") -> str:
+    body = "\n".join(f"        {line}" for line in constructor.splitlines())
+    head = f"class Net(nn.Module):\n    def __init__(self, width=8):\n{body}\n"
+    return f"{head}    def forward(self, x):\n        {forward}\n"
+
+
+def test_arguments_stay_parameters_unless_the_structure_depends_on_them() -> None:
+    document = import_module(HEAD + MODULE_LIST, catalogue())
+    assert list(document.blocks["Net"].params) == ["hidden"]
+    assert sum(node.type == "nn.Linear" for node in document.blocks["Net"].nodes.values()) == 5
+
+
+def test_what_no_graph_can_say_is_refused_at_its_line() -> None:
+    assert refusal(net("self.a = [nn.Linear(8, 8) for _ in range(2)]")) == (
+        3,
+        "self.a = [nn.Linear(8, 8) for _ in range(2)] is a plain list or dictionary of layers. Use nn.ModuleList.",
+    )
+    assert refusal(net("layer = nn.ReLU()\nself.a = nn.Sequential(layer, layer)"))[1].startswith("layer is used twice")
+    assert refusal(net("for i in range(10 ** 9):\n    pass"))[0] == 3
+    assert refusal(net("if open('x'):\n    self.a = nn.ReLU()"))[0] == 3
+    assert refusal(net("if FLAG:\n    self.a = nn.ReLU()"))[0] == 3
+    assert refusal(net("for i in open('x'):\n    pass"))[0] == 3
+    line, message = refusal(net("self.lstm = nn.LSTM(8, 8)", "y, (h, c) = self.lstm(x)\n        return h"))
+    assert (line, "takes a state apart" in message) == (5, True)
+
+
+def test_a_repeated_block_stays_repeated() -> None:
+    text = """
+WIDTH = 8
+class Block(nn.Module):
+    def __init__(self, width):
+        super().__init__()
+        self.fc = nn.Linear(width, width)
+    def forward(self, x):
+        return F.relu(self.fc(x))
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.blocks = nn.ModuleList([Block(WIDTH) for _ in range(3)])
+    def forward(self, x):
+        for block in self.blocks:
+            x = block(x)
+        return x
+"""
+    document = import_module(text, catalogue())
+    assert document.blocks["Net"].nodes["blocks"].params["repeat"] == 3
+
+
+def test_classes_are_listed_in_order() -> None:
+    assert module_classes(HEAD + RESNET) == ["BasicBlock", "Net"]
+    assert module_classes(INHERITANCE) == ["Base", "Net"]
