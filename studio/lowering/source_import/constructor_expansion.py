@@ -12,6 +12,8 @@ from studio.lowering.source_import.expansion_values import Part, Scope, bounded,
 from studio.lowering.source_import.source_errors import refuse, shown
 
 LIST = "nn.ModuleList"
+_WEIGHTS = frozenset({"modules", "named_modules", "parameters", "named_parameters", "children"})
+"""Methods of modules that loops over weights use."""
 
 
 class Evaluator(Expressions):
@@ -37,6 +39,10 @@ class Evaluator(Expressions):
                     branch = then if self.known(test, scope) else otherwise
                     if (ended := self.run(branch, scope, base))[0]:
                         return ended
+                case ast.For(iter=ast.Call(func=ast.Attribute(value=ast.Name(id="self"), attr=name))) if (
+                    name in _WEIGHTS
+                ):
+                    refuse(statement, "The loop sets initial weights, which a graph does not have. Remove it.")
                 case ast.For(target=target, iter=source, body=inner, orelse=[]):
                     for each in self.elements(source, scope):
                         self.bind(target, each, scope)

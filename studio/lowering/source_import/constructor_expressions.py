@@ -65,7 +65,8 @@ class Expressions(ABC):
         self.file, self.methods, self.arguments = file, methods, frozenset(arguments)
         self.attributes: Scope = {}
         """Constants, arguments and lists of layers by attribute."""
-        self._used: set[int] = set()
+        self._used: dict[int, ast.Call] = {}
+        """Calls that make layers and were used, by identity. They are kept, so that no other has the identity."""
         self._depth = 0
         self._steps = 0
 
@@ -135,7 +136,7 @@ class Expressions(ABC):
                 return bounded(node, self._spliced(parts, scope))
             case ast.Dict(keys=keys, values=values):
                 pairs = zip(keys, values, strict=True)
-                parts = {self.constant(key, scope): self.evaluate(value, scope) for key, value in pairs if key}
+                parts = {self._key(key, scope): self.evaluate(value, scope) for key, value in pairs if key}
                 return bounded(node, parts)
             case ast.Subscript(value=owner, slice=index):
                 part = self.evaluate(owner, scope)
@@ -148,6 +149,14 @@ class Expressions(ABC):
                 return self._call(node, scope)
             case _:
                 return self._computed(node, scope)
+
+    def _key(self, node: ast.expr, scope: Scope) -> Any:
+        key = self.constant(node, scope)
+        try:
+            hash(key)
+        except TypeError:
+            refuse(node, f"{shown(node)} cannot be a key of a dictionary.")
+        return key
 
     def _computed(self, node: ast.expr, scope: Scope) -> Part:
         """The result of operators."""
@@ -179,7 +188,7 @@ class Expressions(ABC):
             if isinstance(each, ast.Call):
                 if id(each) in self._used:
                     refuse(node, f"{name} is used twice, so its weights are shared. Assign it to an attribute of self.")
-                self._used.add(id(each))
+                self._used[id(each)] = each
         return part
 
     def _member(self, node: ast.expr, owner: ast.expr, name: str, scope: Scope) -> Part:
@@ -238,7 +247,9 @@ class Expressions(ABC):
                 part = self.evaluate(owner, scope)
                 if isinstance(part, dict):
                     return self._of_dict(node, cast("dict[Any, Part]", part), name, scope)
-            case ast.Name(id=name) if name in FUNCTIONS and name not in scope:
+            case ast.Name() | ast.Attribute(value=ast.Name(id="math")) if (
+                name := ast.unparse(node.func)
+            ) in FUNCTIONS and name not in scope:
                 parts = [self._peek(each, scope) if name == "len" else self.evaluate(each, scope) for each in node.args]
                 for part in parts:
                     if isinstance(part, ast.AST):
@@ -248,29 +259,38 @@ class Expressions(ABC):
                 pass
         function = self.evaluate(node.func, scope)
         if isinstance(function, ast.Name):
-            if function.id in self.arguments:
-                raise NeedsConstants(frozenset({function.id}), node)
-            if function.id in self.file.functions:
-                return self._inlined(node, self.file.functions[function.id], scope)
-            if function.id in self.file.classes:
-                return self.file.instance(self._plain(node, function, scope), function.id, self)
+            return self._of_name(node, function, scope)
         if not isinstance(function, ast.expr):
             return self.need(node, function)
-        if self.file.names.path(function) == SEQUENCE:
-            return self._sequence(node, function, scope)
-        return self._plain(node, function, scope)
+        return self._of_library(node, function, scope)
+
+    def _of_name(self, node: ast.Call, function: ast.Name, scope: Scope) -> Part:
+        """The call of a function or class of the file."""
+        if function.id in self.arguments:
+            raise NeedsConstants(frozenset({function.id}), node)
+        if function.id in self.file.functions:
+            return self._inlined(node, self.file.functions[function.id], scope)
+        if function.id in self.file.classes:
+            return self.file.instance(self._plain(node, function, scope), function.id, self)
+        if function.id == "dict" and not node.args:
+            return bounded(node, {each.arg: self.evaluate(each.value, scope) for each in node.keywords if each.arg})
+        return self._of_library(node, function, scope)
+
+    def _of_library(self, node: ast.Call, function: ast.expr, scope: Scope) -> Part:
+        is_sequence = self.file.names.path(function) == SEQUENCE
+        return self._sequence(node, function, scope) if is_sequence else self._plain(node, function, scope)
 
     def _peek(self, node: ast.expr, scope: Scope) -> Part:
         """The part of an expression that is not used as a layer."""
-        used = set(self._used)
+        used = dict(self._used)
         part = self.evaluate(node, scope)
         self._used = used
         return part
 
     def _of_dict(self, node: ast.Call, owner: dict[Any, Part], method: str, scope: Scope) -> Part:
         if method == "get":
-            key, *rest = [self.evaluate(each, scope) for each in node.args] or [None]
-            return owner.get(key, rest[0] if rest else None)
+            key = self._key(node.args[0], scope) if node.args else None
+            return owner.get(key, self.evaluate(node.args[1], scope) if node.args[1:] else None)
         pairs = [tuple(each) for each in owner.items()]
         return pairs if method == "items" else list(owner.values() if method == "values" else owner)
 
@@ -329,10 +349,10 @@ class Expressions(ABC):
             refuse(call, f"{shown(call.func)} has no argument {unknown}.")
         return given
 
-    def count(self, node: ast.AST) -> None:
-        self._steps += 1
+    def count(self, node: ast.AST, steps: int = 1) -> None:
+        self._steps += steps
         if self._steps > _MOST_STEPS:
-            refuse(node, "The constructor makes too many layers.")
+            refuse(node, "The class has too many layers or calls to be expanded.")
 
 
 def argument_defaults(function: ast.FunctionDef, skip: int) -> tuple[list[str], dict[str, ast.expr]]:

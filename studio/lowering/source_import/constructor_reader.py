@@ -104,6 +104,8 @@ class _Reader:
                 self.made.layers[name] = replace(self.made.layers[name], tied_to=owner)
             case ast.Assign(targets=[ast.Name(id=name)], value=value):
                 self._scope[name] = literal_value(value, self._scope)
+            case ast.Expr(value=ast.Call() as call) if _sets_weights(call.func, self._names):
+                refuse(statement, f"{shown(statement)} sets initial weights, which a graph does not have. Remove it.")
             case _:
                 refuse(
                     statement,
@@ -241,6 +243,12 @@ def _is_base_init(function: ast.expr) -> bool:
             return True
         case _:
             return False
+
+
+def _sets_weights(function: ast.expr, names: ImportedNames) -> bool:
+    """Whether it is `nn.init.normal_` or `self.apply`."""
+    path = names.path(function) or ""
+    return path.startswith("nn.init.") or shown(function) == "self.apply"
 
 
 def _each(node: ast.expr, row: Any) -> Each:

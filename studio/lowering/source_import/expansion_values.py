@@ -6,6 +6,7 @@ Nothing is executed: the syntax tree is read, and only arithmetic and lists of b
 from __future__ import annotations
 
 import ast
+import math
 import operator
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NoReturn, TypeAlias, cast
@@ -20,6 +21,7 @@ Scope: TypeAlias = dict[str, Part]
 MOST = 1000
 """Largest number of elements in a list."""
 _LARGEST = 2**63
+_LARGEST_EXPONENT = 64
 
 _ARITHMETIC: Mapping[type[ast.AST], Callable[[Any, Any], Any]] = {
     ast.Add: operator.add,
@@ -28,6 +30,7 @@ _ARITHMETIC: Mapping[type[ast.AST], Callable[[Any, Any], Any]] = {
     ast.Div: lambda a, b: a / b,
     ast.FloorDiv: lambda a, b: a // b,
     ast.Mod: operator.mod,
+    ast.Pow: lambda a, b: a**b,
 }
 _COMPARISONS: Mapping[type[ast.AST], Callable[[Any, Any], bool]] = {
     ast.Eq: operator.eq,
@@ -115,10 +118,16 @@ def arithmetic(node: ast.expr, op: ast.operator, left: Part, right: Part) -> Par
         return _refuse_value(node)
     if not _is_number(left) or not _is_number(right):
         _refuse_value(node)
+    if isinstance(op, ast.Pow) and not abs(cast("float", right)) <= _LARGEST_EXPONENT:
+        refuse(node, f"{shown(node)} is too large.")
     try:
         value = _ARITHMETIC[type(op)](left, right)
     except ZeroDivisionError:
         refuse(node, f"{shown(node)} divides by zero.")
+    except OverflowError:
+        refuse(node, f"{shown(node)} is too large.")
+    if isinstance(value, complex):
+        _refuse_value(node)
     if not abs(value) <= _LARGEST:
         refuse(node, f"{shown(node)} is too large.")
     return value
@@ -136,7 +145,7 @@ def selected(node: ast.expr, owner: Part, index: Part) -> Part:
     """An element of a list or dictionary."""
     try:
         return cast("Any", owner)[index]
-    except (LookupError, TypeError):
+    except (LookupError, TypeError, ValueError):
         return refuse(node, f"{shown(node)} selects nothing. Check the index or the key.")
 
 
@@ -149,7 +158,7 @@ def called(node: ast.Call, name: str, arguments: Sequence[Part]) -> Part:
             return bounded(node, list(numbers[: MOST + 1]))
         if name in _ON_LISTS or (name in _ON_NUMBERS and all(map(is_constant, values))):
             return bounded(node, (_ON_LISTS.get(name) or _ON_NUMBERS[name])(*values))
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, ArithmeticError):
         pass
     return _refuse_value(node)
 
@@ -189,6 +198,13 @@ _ON_NUMBERS: Mapping[str, Callable[..., Any]] = {
     "min": min,
     "sum": sum,
     "round": round,
+    "abs": abs,
+    "math.sqrt": math.sqrt,
+    "math.log": math.log,
+    "math.log2": math.log2,
+    "math.ceil": math.ceil,
+    "math.floor": math.floor,
+    "math.prod": math.prod,
 }
 FUNCTIONS = frozenset({"range", *_ON_LISTS, *_ON_NUMBERS})
 """Functions of Python that `called` knows."""

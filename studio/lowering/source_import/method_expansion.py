@@ -12,6 +12,9 @@ from studio.lowering.source_import.constructor_expressions import NeedsConstants
 from studio.lowering.source_import.expansion_values import Part, Scope, expressions, is_constant, to_expression
 from studio.lowering.source_import.source_errors import SourceError
 
+_STEPS = 20
+"""Steps of the evaluator that a statement counts as."""
+
 
 def expand_method(method: ast.FunctionDef, evaluator: Evaluator) -> ast.FunctionDef:
     """A method with the layers that the constructor made, which `evaluator` ran."""
@@ -48,7 +51,10 @@ class _Method:
     def statements(self, body: Sequence[ast.stmt]) -> list[ast.stmt]:
         expanded: list[ast.stmt] = []
         for statement in body:
+            self._evaluator.count(statement, _STEPS)
             expanded += self._statement(statement)
+            if _ends(expanded):
+                break
         return expanded
 
     def _statement(self, statement: ast.stmt) -> list[ast.stmt]:
@@ -62,16 +68,28 @@ class _Method:
                 for each in cast("Sequence[Part]", elements):
                     self._evaluator.bind(target, each, self._scope)
                     expanded += self.statements(body)
+                    if _ends(expanded):
+                        break
                 return expanded
             case ast.If(test=test, body=then, orelse=otherwise) if is_constant(known := self._known(test, ...)):
                 if known is not ...:
                     return self.statements(then if known else otherwise)
-            case ast.Assign(targets=[ast.Name(id=name)], value=value) if _is_batch_size(value):
-                self._scope[name] = self._expression(value)
-                return []
+            case ast.Assign(targets=[ast.Name() as variable], value=value) if (owner := _sized(value, 0)) is not None:
+                return [self._batch_size(statement, variable, owner)]
+            case ast.Assign(targets=[ast.Tuple(elts=[ast.Name() as variable, *_])], value=value) if (
+                owner := _sized(value)
+            ) is not None:
+                return [self._batch_size(statement, variable, owner)]
             case _:
                 pass
         return [self._rewritten(statement)]
+
+    def _batch_size(self, statement: ast.stmt, variable: ast.Name, owner: ast.expr) -> ast.stmt:
+        """`N = x` for `N = x.size(0)`, and `N.shape[0]` for `N`, which stays right after `x = …`."""
+        made = self._rewritten(ast.copy_location(ast.Assign([variable], owner), statement))
+        tensor = ast.copy_location(ast.Name(variable.id, ast.Load()), statement)
+        self._scope[variable.id] = _first_size(tensor)
+        return made
 
     def _rewritten(self, statement: ast.stmt) -> ast.stmt:
         statement = copy.deepcopy(statement)
@@ -84,9 +102,6 @@ class _Method:
             if name in stored or any(isinstance(node, ast.Name) and node.id in stored for node in nodes):
                 del self._scope[name]
         return made
-
-    def _expression(self, node: ast.expr) -> ast.expr:
-        return cast("ast.expr", _Replacement(self._evaluator, self._scope).visit(copy.deepcopy(node)))
 
     def _known(self, node: ast.expr, otherwise: Part = None) -> Part:
         """The constant or the list of layers of an expression."""
@@ -111,14 +126,19 @@ class _Replacement(ast.NodeTransformer):
     def visit_Subscript(self, node: ast.Subscript) -> ast.AST:
         return self._folded(node) if _mentions_self(node.value) else self.generic_visit(node)
 
+    def visit_IfExp(self, node: ast.IfExp) -> ast.AST:
+        try:
+            test = self._evaluator.evaluate(node.test, self._scope)
+        except SourceError:
+            return self.generic_visit(node)
+        return self.visit(node.body if test else node.orelse) if is_constant(test) else self.generic_visit(node)
+
     def visit_BinOp(self, node: ast.BinOp) -> ast.AST:
         return self._folded(node)
 
     def visit_Call(self, node: ast.Call) -> ast.AST:
-        if _is_batch_size(node):
-            function = cast("ast.Attribute", node.func)
-            shape = ast.Attribute(cast("ast.expr", self.visit(function.value)), "shape", ast.Load())
-            return ast.copy_location(ast.Subscript(shape, ast.Constant(0), ast.Load()), node)
+        if (owner := _sized(node, 0)) is not None:
+            return ast.copy_location(_first_size(cast("ast.expr", self.visit(owner))), node)
         return (
             self._folded(node)
             if isinstance(node.func, ast.Name) and node.func.id == "len"
@@ -140,15 +160,28 @@ def _mentions_self(node: ast.expr) -> bool:
     return any(isinstance(each, ast.Name) and each.id == "self" for each in ast.walk(node))
 
 
-def _is_batch_size(node: ast.expr) -> bool:
-    """Whether it is `x.size(0)` or `x.shape[0]`."""
+def _sized(node: ast.expr, dimension: int | None = None) -> ast.expr | None:
+    """The tensor in `x.size(0)` or `x.shape[0]`, without a dimension in `x.size()` or `x.shape`; None for others."""
     match node:
-        case ast.Call(func=ast.Attribute(attr="size"), args=[ast.Constant(value=0)], keywords=[]):
-            return True
-        case ast.Subscript(value=ast.Attribute(attr="shape"), slice=ast.Constant(value=0)):
-            return True
+        case ast.Attribute(value=owner, attr="shape") if dimension is None:
+            return owner
+        case ast.Call(func=ast.Attribute(value=owner, attr="size"), args=[], keywords=[]) if dimension is None:
+            return owner
+        case ast.Call(func=ast.Attribute(value=owner, attr="size"), args=[ast.Constant(value=found)], keywords=[]):
+            return owner if found == dimension else None
+        case ast.Subscript(value=ast.Attribute(value=owner, attr="shape"), slice=ast.Constant(value=found)):
+            return owner if found == dimension else None
         case _:
-            return False
+            return None
+
+
+def _first_size(tensor: ast.expr) -> ast.expr:
+    return ast.Subscript(ast.Attribute(tensor, "shape", ast.Load()), ast.Constant(0), ast.Load())
+
+
+def _ends(body: Sequence[ast.stmt]) -> bool:
+    """Whether statements end with a return."""
+    return bool(body) and isinstance(body[-1], ast.Return)
 
 
 __all__ = ["called_methods", "expand_method"]

@@ -174,7 +174,35 @@ class Net(nn.Module):
         out = F.avg_pool2d(out, 4)
         return self.linear(out.view(out.size(0), -1))
 """
+SIZES = """
+class Net(nn.Module):
+    def __init__(self, heads=2, head=8, depth=(16, 16)):
+        super().__init__()
+        width = heads * head
+        self.scale = head ** -0.5
+        self.use_norm = depth[0] > 8
+        self.conv = nn.Conv2d(1, 2, 3, padding=1)
+        self.body = nn.Sequential(*[nn.Linear(each, width) for each in (128, *depth)])
+        options = dict(width=int(math.sqrt(width * width)))
+        self.norm = nn.LayerNorm(**{"normalized_shape": options["width"]})
+        self.out = nn.ModuleList([nn.Linear(width, 4 * width), nn.Linear(4 * width, 10)])
+
+    def forward(self, x):
+        batch, _, _, _ = x.shape
+        N = x.size(0)
+        x = self.conv(x)
+        x = x.view(N, -1)
+        x = self.body(x) * self.scale
+        x = self.norm(x) if self.use_norm else x
+        x = x.reshape(batch, 1, -1)
+        for layer in self.out[:-1]:
+            x = F.relu(layer(x))
+        if len(self.out) == 2:
+            return torch.flatten(self.out[-1](x), 1)
+        return x
+"""
 FILES = {
+    "sizes": SIZES,
     "functional": FUNCTIONAL,
     "module list": MODULE_LIST,
     "config": CONFIG,
@@ -213,7 +241,7 @@ def with_digits(text: str) -> Document:
 
 def original(text: str) -> nn.Module:
     """The module that the file makes with the engine in place of PyTorch."""
-    kept = text.partition("def train(")[0]
+    kept = "import math\n" + text.partition("def train(")[0]
     namespace = {"torch": engine, "nn": nn, "F": nn.functional, "__name__": "original"}
     exec(compile(kept, "original", "exec"), namespace)
     made = namespace["Net"]()
@@ -276,8 +304,34 @@ def test_what_no_graph_can_say_is_refused_at_its_line() -> None:
     assert refusal(net("if open('x'):\n    self.a = nn.ReLU()"))[0] == 3
     assert refusal(net("if FLAG:\n    self.a = nn.ReLU()"))[0] == 3
     assert refusal(net("for i in open('x'):\n    pass"))[0] == 3
+    assert refusal(net("self.a = nn.Linear(8, 8)\nnn.init.zeros_(self.a.weight)"))[0] == 4
+    assert refusal(net("for each in self.modules():\n    pass"))[0] == 3
+    assert refusal(net("if width < 16:\n    raise ValueError"))[0] == 4
+    assert refusal(net("pass", "N, T = x.shape\n        return x.reshape(N, T, 2)")) == (
+        6,
+        "T is not a constant. Write a number, text, or a tuple of numbers.",
+    )
     line, message = refusal(net("self.lstm = nn.LSTM(8, 8)", "y, (h, c) = self.lstm(x)\n        return h"))
     assert (line, "takes a state apart" in message) == (5, True)
+
+
+@pytest.mark.parametrize(
+    "value", ["{[1]: 2}", "{1: 2}.get([1])", "[1, 2][::0]", "int(1e999)", "round(1e999)", "9 ** 10 ** 9", "(-8) ** 0.5"]
+)
+def test_values_without_a_result_are_refused(value: str) -> None:
+    assert refusal(net(f"self.a = nn.Linear({value}, 8)"))[0] == 3
+
+
+def test_expansion_is_bounded() -> None:
+    loops = "for i in range(1000):\n            for j in range(1000):\n                x = F.relu(x)\n        return x"
+    line, message = refusal(net("pass", loops))
+    assert (line, "too many layers or calls" in message) == (7, True)
+
+
+def test_removed_layers_are_not_taken_for_used_ones() -> None:
+    lines = "layers = []\nfor i in range(200):\n    layers += [nn.ReLU(), nn.Tanh()]\n    layers.pop()\n"
+    document = import_module(net(f"{lines}self.a = nn.Sequential(*layers)", "return self.a(x)"), catalogue())
+    assert sum(node.type == "nn.ReLU" for node in document.blocks["Net"].nodes.values()) == 200
 
 
 def test_a_repeated_block_stays_repeated() -> None:
