@@ -99,6 +99,15 @@ class TimedBatches:
 
 def check_finite(batch: Any) -> None:
     """After a non-finite loss: raise DataError if the batch itself contains NaN or infinity."""
+    if found := nonfinite_values(batch):
+        raise DataError(
+            f"{found}, so the loss is not finite. Add Fill missing or Clip, or drop these samples; "
+            "the statistics of the data show where they are."
+        )
+
+
+def nonfinite_values(batch: Any) -> str:
+    """How many values of a batch are NaN or infinite, as the start of a sentence; empty if all are finite."""
     parts = [part for part in batch if isinstance(part, Tensor)] if isinstance(batch, (list, tuple)) else []
     for part, name in zip(parts, ("inputs", "targets"), strict=False):
         if not part.dtype.is_floating_point or not part.ndim:
@@ -106,11 +115,11 @@ def check_finite(batch: Any) -> None:
         wrong = ~np.isfinite(part.detach().cpu().numpy())
         if wrong.any():
             samples = int(wrong.reshape(len(wrong), -1).any(1).sum())
-            raise DataError(
+            return (
                 f"the {name} of {samples} of {len(wrong)} samples in a batch contain {int(wrong.sum())} values "
-                "that are NaN or infinite, so the loss is not finite. Add Fill missing or Clip, or drop these samples; "
-                "the statistics of the data show where they are."
+                "that are NaN or infinite"
             )
+    return ""
 
 
 def is_stream(loader: AnyLoader) -> bool:
@@ -176,6 +185,7 @@ __all__ = [
     "TimedBatches",
     "batch_size",
     "check_finite",
+    "nonfinite_values",
     "count_batches",
     "count_samples",
     "is_stream",

@@ -69,6 +69,10 @@ class ValidationStep:
     batch: int
     batches: int | None
     """None for a stream."""
+    finite: bool = True
+    """False if the loss of the batch is NaN or infinite."""
+    nonfinite_values: str = ""
+    """If the loss is not finite: how many values of the batch are NaN or infinite; empty if all are finite."""
 
 
 @dataclass(frozen=True, slots=True)

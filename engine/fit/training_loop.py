@@ -19,6 +19,7 @@ from engine.fit.batch_iteration import (
     count_samples,
     empty_stream_error,
     is_stream,
+    nonfinite_values,
 )
 from engine.fit.carried_states import reset_states, restore_states, save_states
 from engine.fit.early_stopping import BestTracker, EarlyStopping
@@ -395,7 +396,9 @@ class Training(Iterator[TrainingEvent]):
             seconds = timed.stop()
             self._seconds += seconds
             self._epoch_seconds += seconds
-            yield ValidationStep(self.epoch + 1, number, count)
+            is_finite = math.isfinite(sum(values.values()))
+            found = "" if is_finite else nonfinite_values(batch)
+            yield ValidationStep(self.epoch + 1, number, count, finite=is_finite, nonfinite_values=found)
         if not number and is_stream(loader):
             raise empty_stream_error(loader, self.epoch, "validation")
         self._before_validation = None

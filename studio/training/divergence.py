@@ -16,37 +16,77 @@ FACTOR = 1000.0
 _DIVISOR = 10
 """Divisor of the suggested learning rate."""
 _LINE_SEARCH = "line_search_fn"
+DIVERGED, VALIDATION_NOT_FINITE = "diverged", "validation-not-finite"
+_CAUSES = "Look for a layer or loss that divides by 0 or takes a logarithm or root of such values."
+LOSS_PROBLEMS = frozenset({DIVERGED, VALIDATION_NOT_FINITE})
+"""Codes of the problems found here."""
 
 
 class DivergenceDetector:
-    """Check the losses of a run, and warn once per optimizer when its loss diverges."""
+    """Check the losses of a run, and warn once per optimizer when its loss diverges or its validation loss is NaN."""
 
     def __init__(self, document: Document, catalogue: Catalogue) -> None:
         self._document = document
         self._catalogue = catalogue
         self._first: dict[str, float] = {}
+        self._last: dict[str, float] = {}
         self._reported: set[str] = set()
+        self._reported_validation: set[str] = set()
+        self._validation: fit.ValidationStep | None = None
+        """The first batch of the current validation whose loss is not finite."""
 
-    def check(self, step: fit.Step) -> Problem | None:
-        """Return a warning at the optimizer whose loss diverged in this step; else None."""
+    def check(self, event: fit.TrainingEvent) -> list[Problem]:
+        """The warnings at the optimizers whose loss diverged in this event."""
+        match event:
+            case fit.Step():
+                return self._check_training(event)
+            case fit.ValidationStep():
+                if not event.finite:
+                    self._validation = self._validation or event
+                return []
+            case fit.Validated() | fit.Epoch():
+                return self._check_validation(event)
+            case _:
+                return []
+
+    def _check_training(self, step: fit.Step) -> list[Problem]:
+        self._last = dict(step.losses)
+        found: list[Problem] = []
         for name, loss in step.losses.items():
             first = self._first.setdefault(name, loss)
             if name not in self._reported and not loss <= FACTOR * max(abs(first), 1.0):
                 self._reported.add(name)
-                return self._problem(name, loss, first, step)
-        return None
+                found.append(self._problem(name, loss, first, step))
+        return found
+
+    def _check_validation(self, event: fit.Validated | fit.Epoch) -> list[Problem]:
+        wrong = [name for name, loss in event.val_losses.items() if not math.isfinite(loss)]
+        batch, self._validation = self._validation, None
+        new = [name for name in wrong if name not in self._reported | self._reported_validation]
+        self._reported_validation.update(new)
+        return [self._validation_problem(name, event.val_losses[name], event.epoch, batch) for name in new]
+
+    def _validation_problem(self, name: str, loss: float, epoch: int, batch: fit.ValidationStep | None) -> Problem:
+        number = "" if batch is None else f", first in batch {batch.batch:,} of the validation data"
+        training = f" (training loss: {self._last[name]:.3g})" if name in self._last else ""
+        message = f"The validation loss of {name} is {_word(loss)} in epoch {epoch}{training}{number}."
+        if batch is not None and batch.nonfinite_values:
+            found = batch.nonfinite_values
+            hint = f"{found[0].upper()}{found[1:]}. Add Fill missing or Clip; the statistics of the data show where."
+        else:
+            hint = f"{_CAUSES} Also compare batch norm, which uses running averages in validation."
+        return Problem("warning", VALIDATION_NOT_FINITE, f"{message} {hint}", node=name)
 
     def _problem(self, name: str, loss: float, first: float, step: fit.Step) -> Problem:
-        found = "NaN" if math.isnan(loss) else "infinite" if math.isinf(loss) else f"{loss:.3g}"
+        found = _word(loss)
         if not math.isfinite(first):
             message = f"The first loss of {name} is {found}."
-            hint = "Look for a layer or loss that divides by 0 or takes a logarithm or root of such values."
-            return Problem("warning", "diverged", f"{message} {hint}", node=name)
+            return Problem("warning", DIVERGED, f"{message} {_CAUSES}", node=name)
         hint, fix = self._remedy(name)
         message = (
             f"Training diverges: the loss of {name} became {found} in batch {step.step:,} (first loss: {first:.3g})."
         )
-        return Problem("warning", "diverged", f"{message} {hint} Then start the run again.", node=name, fix=fix)
+        return Problem("warning", DIVERGED, f"{message} {hint} Then start the run again.", node=name, fix=fix)
 
     def _remedy(self, name: str) -> tuple[str, Fix | None]:
         node = self._document.nodes.get(name)
@@ -73,4 +113,8 @@ class DivergenceDetector:
         return hint, None if less is None else quick_fixes.assign(name, "lr", less)
 
 
-__all__ = ["DivergenceDetector"]
+def _word(loss: float) -> str:
+    return "NaN" if math.isnan(loss) else "infinite" if math.isinf(loss) else f"{loss:.3g}"
+
+
+__all__ = ["LOSS_PROBLEMS", "DivergenceDetector"]

@@ -323,8 +323,9 @@ class TrainingSession:
         elif isinstance(event, (fit.Started, fit.Epoch)):
             self.steps, self._reached = event.step, (event.epoch, seconds)
         self._events.put(event)
-        if isinstance(event, fit.Step) and (problem := self._divergence.check(event)) is not None:
+        for problem in self._divergence.check(event):
             self._events.put(Warned(problem.within(self.document)))
+            self._recorder.describe(loss_problem=problem.message)
         self._recorder.write_event(event, self._weights)
         self._warn("disk", self._recorder.messages())
 

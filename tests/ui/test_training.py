@@ -306,6 +306,10 @@ def test_divergence_is_a_problem_at_the_optimizer_with_a_fix(
     assert sorted(problem.code for problem in problems) == ["diverged", "slow-data"], "one does not hide the other"
     problem = next(problem for problem in problems if problem.code == "diverged")
     assert problem.node == "adam" and window.project_views[project].log.toPlainText().count(problem.message) == 1
+    assert " · done, diverged" in window.topbar._progress_text.text()
+    table = window.project_views[project].runs.list.table
+    state = table.index(0, [field.key for field in table.fields].index("state"))
+    assert (state.data(), problem.message in state.data(Qt.ItemDataRole.ToolTipRole)) == ("Done, diverged", True)
     row = next(row for row in window.project_views[project].problems.rows if row.button.text().startswith("Set lr to"))
     QTest.mouseClick(row.button, Qt.MouseButton.LeftButton)
     assert project.store.document.nodes["adam"].params["lr"] == 100_000

@@ -10,6 +10,7 @@ from typing import Any, TypeAlias
 
 import msgspec
 
+from engine.dtypes import float32, int64
 from engine.shape import Dim, Spec
 from studio.document.block_expansion import Expansion
 from studio.document.model import Endpoint, Json, Node
@@ -237,7 +238,7 @@ def _analyze_node(
         outcome = evaluator.evaluate(node_type, resolve_paths(node_type, arguments.values, base), used_inputs)
     outputs = _pass_through(node_type, inputs) if node.muted else outcome.outputs
     if outcome.fails_on == "inputs" and node_type.role is Role.LAYER:
-        outputs = _outputs_with_inferred_sizes(node_type, node, inputs, evaluator)
+        outputs = _recovered_outputs(node_type, node, inputs, evaluator)
     if length is not None and node_type.target is not None and not (node.muted or outcome.failure):
         context = ScheduleContext(node_type.target, tuple(arguments.values.items()), length)
         outputs = {port.name: context for port in node_type.outputs}
@@ -254,19 +255,33 @@ def _analyze_node(
     return NodeFacts(node, node_type, arguments, inputs, outcome, outputs, info, labels, length)
 
 
-def _outputs_with_inferred_sizes(
+def _recovered_outputs(
     node_type: NodeType, node: Node, inputs: Mapping[str, WireValue], evaluator: NodeEvaluator
 ) -> Mapping[str, WireValue]:
-    """The outputs of a layer that refuses its inputs because of sizes that the wire would give, so that later shapes
-    are shown; empty if this is not the reason."""
+    """The outputs of a layer that refuses its inputs because of sizes that the wire would give, or because of their
+    dtype, so that later shapes are shown; empty if this is not the reason."""
     inferable = {parameter.name for parameter in node_type.params if parameter.from_input is not None}
-    if not inferable.intersection(node.params):
-        return {}
-    params = {param: value for param, value in node.params.items() if param not in inferable}
-    arguments = resolve_arguments(node_type, params, _tensor(inputs.get(node_type.inputs[0].name)))
-    if arguments.problems or arguments.is_incomplete:
-        return {}
-    return evaluator.evaluate(node_type, arguments.values, inputs).outputs
+    without_sizes = {param: value for param, value in node.params.items() if param not in inferable}
+    for values in (inputs, _with_other_dtype(inputs)):
+        for params in (node.params, without_sizes):
+            if values is inputs and len(params) == len(node.params):
+                continue  # the outcome that failed
+            arguments = resolve_arguments(node_type, params, _tensor(values.get(node_type.inputs[0].name)))
+            if arguments.problems or arguments.is_incomplete:
+                continue
+            if outputs := evaluator.evaluate(node_type, arguments.values, values).outputs:
+                return outputs
+    return {}
+
+
+def _with_other_dtype(inputs: Mapping[str, WireValue]) -> dict[str, WireValue]:
+    """Floating-point tensors as int64, others as float32."""
+    return {
+        port: Spec(value.shape, int64 if value.dtype.is_floating_point else float32)
+        if isinstance(value, Spec)
+        else value
+        for port, value in inputs.items()
+    }
 
 
 def _tensor(value: WireValue | None) -> Spec | None:

@@ -116,6 +116,7 @@ HELP: Mapping[str, str] = {
     "check-failed": "The check itself failed, so the graph was not checked.",
     "unsafe-code": "Generated code is verified before it runs; this code contains something that no node generates.",
     "diverged": "The loss grows without bound, usually because the learning rate is too high.",
+    "validation-not-finite": "A validation loss that is NaN cannot choose the best weights or stop training early.",
     "slow-data": "Training spends a large part of each step waiting for data.",
     "computing": "The engine gave a warning while it read data or computed.",
     "disk": "Writing the run's files failed, or works again.",

@@ -108,6 +108,11 @@ class Run:
         return found if type(found) is int and found >= 0 else None
 
     @property
+    def loss_problem(self) -> str:
+        """The message about a loss that diverged or is NaN; empty if there is none."""
+        return str(self.metadata.get("loss_problem") or "")
+
+    @property
     def is_live(self) -> bool:
         return self.state in ("running", "paused")
 

@@ -43,6 +43,7 @@ class _Metadata(TypedDict, total=False):
     ended: str
     state: str
     message: str
+    loss_problem: str
     settings: _Settings
     process: dict[str, Any]
     versions: dict[str, str]

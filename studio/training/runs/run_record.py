@@ -65,6 +65,10 @@ def create_run_folder(runs: Path) -> Path:
             return folder
 
 
+_OF_ONE_RUN = ("last", "best", "ended", "message", "loss_problem")
+"""Fields that a resumed run does not keep."""
+
+
 class RunRecord:
     """Write the folder of a run.
 
@@ -140,7 +144,7 @@ class RunRecord:
         """Continue a resumed run. Lines after the checkpoint are removed, because those steps are trained again."""
         metadata = read_metadata(self.folder / RUN_FILE)
         resumed = [*metadata.get("resumed", []), {"at": _now(), "step": position.get("step", 0)}]
-        kept = {name: value for name, value in metadata.items() if name not in ("last", "best", "ended", "message")}
+        kept = {name: value for name, value in metadata.items() if name not in _OF_ONE_RUN}
         self._metadata = {
             **kept,
             **position.get("about", {}),

@@ -15,6 +15,7 @@ from engine.compiler import Explanation
 from engine.compiler.kernels import kernel_cache
 from studio.document.document_errors import FileError
 from studio.lowering.problems.problem import Problem
+from studio.training.divergence import LOSS_PROBLEMS
 from studio.training.runs.run_history import MetricsUpdate, Run
 from studio.training.runs.run_resuming import ResumedRun, load_run, with_difference_warning
 from studio.training.session_events import AutogradCaptured, Failed, SessionEvent, StateChanged, Warned
@@ -219,6 +220,8 @@ class TrainingRunner(QObject):
                 self.snapshot_ready.emit(event.snapshot)
             case Warned():
                 self._pending_snapshots = 0
+                if event.problem.code in LOSS_PROBLEMS and self.run is not None:
+                    self.run.metadata = {**self.run.metadata, "loss_problem": event.message}
                 if event.problem.node is not None and self._active_session().document is self._store.document:
                     self._store.add_run_problem(event.problem)
             case _:

@@ -105,7 +105,8 @@ class TopBar(QWidget):
         # The length of a stream is unknown. A bar that stays empty would look stalled.
         self._bar.setVisible(run is not None and not (progress.step and progress.steps is None))
         kernel = self._project.runner.awaited_kernel if self._project and not progress.step else ""
-        self._progress_text.setText(_progress_text(progress, state, kernel))
+        outcome = f"{state}, diverged" if run is not None and run.loss_problem and not run.is_live else state
+        self._progress_text.setText(_progress_text(progress, state, kernel, outcome))
         if kernel:
             self._progress_text.setToolTip(_KERNEL_HELP)
         if state == "running" and not progress.step:
@@ -279,7 +280,7 @@ def _data_wait_value(share: float) -> _LiveValue:
     return _LiveValue("Data wait", f"{share:.0%}", tip=f"{tip}.", is_warning=is_much)
 
 
-def _progress_text(progress: RunProgress, state: str, kernel: str) -> str:
+def _progress_text(progress: RunProgress, state: str, kernel: str, outcome: str) -> str:
     if not progress.step:
         starting = f"Compiling kernel {kernel}…" if kernel else "Starting…"
         return {"running": starting, "failed": "Failed before the first batch"}.get(state, "Ready")
@@ -292,5 +293,5 @@ def _progress_text(progress: RunProgress, state: str, kernel: str) -> str:
         if (remaining := progress.seconds_left) is not None:
             parts.append(f"{number_format.duration(remaining)} left")
     else:
-        parts.append(state)
+        parts.append(outcome)
     return " · ".join(parts)

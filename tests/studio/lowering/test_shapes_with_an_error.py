@@ -2,15 +2,29 @@
 
 from __future__ import annotations
 
+import itertools
+
+import msgspec
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from studio.document import edits
-from studio.document.model import Document, Endpoint, Node, Wire
+from studio.document import blocks, edits
+from studio.document.model import Block, Document, Endpoint, Node, Wire
 from studio.lowering.check import check
 from studio.nodes.catalogue import catalogue
+from tests.studio.lowering.graphs import document
 
 KINDS = ("nn.ReLU", "nn.Linear", "nn.Tanh", "ops.add")
+
+SOURCE = document(
+    {
+        "digits": "data.Digits",
+        "scale": Node("transforms.Normalize", {"std": 16.0}),
+        "batches": "data.Batches",
+        "flatten": "nn.Flatten",
+    },
+    ["digits.samples -> scale.samples", "scale.samples -> batches.samples", "batches.input -> flatten.input"],
+)
 
 
 @st.composite
@@ -68,3 +82,63 @@ def test_shapes_before_and_beside_an_error_are_shown(document: Document, data: s
     for wire in faulty.wires:
         if wire.source.node not in affected:
             assert report.wires.get(wire) == before.wires.get(wire) is not None, wire
+
+
+def labels(made: Document) -> dict[str, str]:
+    """The labels of the wires by the node at their start."""
+    return {wire.source.node: label for wire, label in check(made, catalogue()).wires.items()}
+
+
+def test_shapes_after_a_wrong_dtype_are_shown() -> None:
+    layers: dict[str, str | Node] = {
+        "flatten": "nn.Flatten",
+        "hidden": Node("nn.Linear", {"out_features": 7}),
+        "relu": "nn.ReLU",
+        "words": Node("nn.Embedding", {"num_embeddings": 5, "embedding_dim": 3}),
+        "sizes": Node("nn.Linear", {"in_features": 99, "out_features": 4}),
+        "last": "nn.ReLU",
+    }
+    chain = [f"{a}.output -> {b}.input" for a, b in itertools.pairwise(layers)]
+    made = document(
+        {"digits": "data.Digits", "batches": "data.Batches", **layers},
+        ["digits.samples -> batches.samples", "batches.input -> flatten.input", *chain],
+    )
+    found = labels(made)
+    assert (found["flatten"], found["hidden"], found["relu"]) == ("N×64 uint8", "N×7 float32", "N×7 float32")
+    assert found["words"] == "N×7×3 float32", "an embedding of floating-point numbers"
+    assert found["sizes"] == "N×7×4 float32"
+
+
+def test_an_error_in_one_branch_leaves_the_shapes_of_the_other_one() -> None:
+    nodes: dict[str, str | Node] = {
+        "input": blocks.INPUT,
+        "good": Node("nn.Linear", {"out_features": 64}),
+        "bad": Node("nn.Conv2d", {"out_channels": 64, "kernel_size": 3}),
+        "sum": "ops.add",
+        "output": blocks.OUTPUT,
+    }
+    wires = ["input.output -> good.input", "input.output -> bad.input", "good.output -> sum.x", "bad.output -> sum.y"]
+    inside = document(nodes, [*wires, "sum.output -> output.input"])
+    outside = document(
+        {
+            **SOURCE.nodes,
+            "twice": Node("block.two", {"repeat": 2}),
+            "after": "nn.ReLU",
+            "beside": Node("nn.Linear", {"out_features": 3}),
+            "tail": "nn.ReLU",
+        },
+        [
+            *(f"{wire.source} -> {wire.target}" for wire in SOURCE.wires),
+            "flatten.output -> twice.input",
+            "twice.output -> after.input",
+            "flatten.output -> beside.input",
+            "beside.output -> tail.input",
+        ],
+    )
+    made = msgspec.structs.replace(outside, blocks={"two": Block(inside.nodes, inside.wires)})
+    report = check(made, catalogue())
+    outputs = {name: [str(each) for each in info.outputs.values()] for name, info in report.nodes.items()}
+    assert outputs["twice.0.good"] == ["N×64 float32"]
+    assert outputs["twice.0.sum"] == outputs["twice.1.good"] == outputs["twice"] == outputs["after"] == []
+    assert outputs["beside"] == outputs["tail"] == ["N×3 float32"]
+    assert [problem.node for problem in report.errors if problem.node] == ["twice.0.bad"], "the cause only"

@@ -6,16 +6,20 @@ import math
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
-from engine import fit
+from engine import data, fit
 from studio.document import edits
-from studio.document.model import Document
+from studio.document.model import Document, Node
 from studio.lowering.problems.problem import Problem
 from studio.nodes.catalogue import catalogue
 from studio.training import Warned
 from studio.training.divergence import DivergenceDetector
 from studio.training.runs.event_json import event_to_json
+from studio.training.runs.run_metadata import read_metadata
+from tests.studio.lowering.graphs import document
+from tests.studio.training.data_documents import arrays
 
 
 def step(number: int, **losses: float) -> fit.Step:
@@ -26,7 +30,7 @@ def step(number: int, **losses: float) -> fit.Step:
 def found(document: Document, *values: float) -> list[Problem]:
     watch = DivergenceDetector(document, catalogue())
     told = (watch.check(step(number, adam=value)) for number, value in enumerate(values, start=1))
-    return [problem for problem in told if problem is not None]
+    return [problem for problems in told for problem in problems]
 
 
 def with_lbfgs(document: Document, **params: Any) -> Document:
@@ -80,10 +84,67 @@ def test_a_loss_that_never_was_a_number_is_not_the_learning_rates_fault(digits) 
 
 def test_each_of_several_optimizers_is_reported_once(digits) -> None:
     watch = DivergenceDetector(digits(), catalogue())
-    assert watch.check(step(1, adam=1.0, other=1.0)) is None
-    problems = [watch.check(step(number, adam=math.nan, other=1e4)) for number in (2, 3, 4)]
-    assert [problem and problem.node for problem in problems] == ["adam", "other", None]
-    assert problems[1] is not None and "Lower the learning rate of other" in problems[1].message
+    assert watch.check(step(1, adam=1.0, other=1.0)) == []
+    problems = [watch.check(step(number, adam=math.nan, other=1e4)) for number in (2, 3)]
+    assert [[problem.node for problem in found] for found in problems] == [["adam", "other"], []]
+    assert "Lower the learning rate of other" in problems[0][1].message
+
+
+def validation(epoch: int, **losses: float) -> fit.Validated:
+    return fit.Validated(epoch, epoch, sum(losses.values()), {}, best=False, val_losses=losses)
+
+
+def test_a_validation_loss_that_is_not_finite_is_reported_once_with_its_batch(digits) -> None:
+    watch = DivergenceDetector(digits(), catalogue())
+    events = [step(1, adam=0.5), fit.ValidationStep(1, 1, 9), validation(1, adam=0.5)]
+    events += [fit.ValidationStep(2, number, 9, finite=number < 4) for number in range(1, 6)]
+    assert [found for event in events for found in watch.check(event)] == []
+    [problem] = watch.check(validation(2, adam=math.nan))
+    assert (problem.node, problem.severity, problem.code) == ("adam", "warning", "validation-not-finite")
+    assert "loss of adam is NaN in epoch 2 (training loss: 0.5), first in batch 4 of the valid" in problem.message
+    assert watch.check(validation(3, adam=math.inf)) == []
+    assert [found.code for found in watch.check(step(2, adam=math.nan))] == ["diverged"], "training is another matter"
+
+
+def test_a_validation_after_diverged_training_is_not_reported_again(digits) -> None:
+    watch = DivergenceDetector(digits(), catalogue())
+    assert len(watch.check(step(1, adam=math.nan))) == 1
+    assert watch.check(validation(1, adam=math.nan)) == []
+
+
+def test_a_run_with_nan_in_its_validation_data_tells_it(session, tmp_path: Path) -> None:
+    inputs = np.arange(100, dtype=np.float32).reshape(100, 1)
+    source = arrays(tmp_path, inputs, inputs)
+    row = int(data.NPY(source.params["path"]).validation[3][0].item())
+    inputs[row] = np.nan
+    arrays(tmp_path, inputs, np.nan_to_num(inputs))
+    run = session(regression(source), out=tmp_path / "out")
+    run.start()
+    assert run.join(600) and run.state == "done"
+    [warned] = [event for event in run.events() if isinstance(event, Warned)]
+    assert warned.problem.node == "sgd" and "first in batch 1 of the validation data" in warned.message
+    assert "The inputs of 1 of 20 samples in a batch contain 1 values that are NaN" in warned.message
+    stored = read_metadata(tmp_path / "out" / "run.json")
+    assert (stored["state"], stored["loss_problem"]) == ("done", warned.message)
+
+
+def regression(source: Node) -> Document:
+    """One weight, trained for one epoch."""
+    nodes: dict[str, Node | str] = {
+        "source": source,
+        "batches": "data.Batches",
+        "layer": Node("nn.Linear", {"out_features": 1}),
+        "loss": "nn.MSELoss",
+        "sgd": Node("optim.SGD", {"lr": 1e-6}),
+    }
+    wires = [
+        "source.samples -> batches.samples",
+        "batches.input -> layer.input",
+        "layer.output -> loss.input",
+        "batches.target -> loss.target",
+        "loss.loss -> sgd.loss",
+    ]
+    return edits.set_training(document(nodes, wires), epochs=1)
 
 
 def test_a_run_tells_it_at_the_optimizer(session, digits, tmp_path: Path) -> None:

@@ -227,7 +227,9 @@ def _best_order(run: Run) -> float:
 def _state(run: Run) -> str:
     title = _STATES.get(run.state, run.state.capitalize())
     share = run.progress.fraction
-    return f"{title}, {share:.0%}" if run.is_live and share else title
+    if run.is_live:
+        return f"{title}, {share:.0%}" if share else title
+    return f"{title}, diverged" if run.loss_problem else title
 
 
 def _epochs(run: Run) -> str:
@@ -239,7 +241,7 @@ def _epochs(run: Run) -> str:
 def _tip(run: Run, field: RunColumn) -> str:
     if field.key == "state":
         message = run.metadata.get("message") if run.state == "failed" else None
-        return "\n".join(filter(None, (str(message or ""), _TIPS.get(run.state, ""), run.read_error)))
+        return "\n".join(filter(None, (str(message or ""), run.loss_problem, _TIPS.get(run.state, ""), run.read_error)))
     if field.key == "differs":
         return field.text(run).replace(" · ", "\n")
     if field.key == "name":
