@@ -22,7 +22,7 @@ def canvas_commands(current: Callable[[], CanvasView | None], scope: QWidget) ->
     return (
         *_editing(make),
         *_framing(make),
-        *_rerouting(make),
+        *_wiring(make),
         *_selecting(make),
         *_viewing(make),
         *_arranging(make),
@@ -154,15 +154,41 @@ def _has_renamable(view: CanvasView) -> bool:
     return len(view.store.selection) == 1 or (not view.store.selection and len(view.canvas_scene.frames.selected) == 1)
 
 
-def _rerouting(make: _CommandFactory) -> tuple[Command, ...]:
+def _wiring(make: _CommandFactory) -> tuple[Command, ...]:
     menu = "Edit/Wire"
     return (
+        make(
+            "connect",
+            "Connect…",
+            lambda v: v.overlays.wire_chooser.connect_selected(),
+            "C",
+            menu=menu,
+            icon="link",
+            when=lambda v: len(v.store.selection) in (1, 2),
+        ),
+        make(
+            "disconnect",
+            "Disconnect…",
+            lambda v: v.overlays.wire_chooser.disconnect_selected(),
+            "Shift+C",
+            menu=menu,
+            when=lambda v: bool(v.overlays.wire_chooser.wires),
+        ),
+        make(
+            "select-wire",
+            "Select wire…",
+            lambda v: v.overlays.wire_chooser.select_wire(),
+            "W",
+            menu=menu,
+            when=lambda v: bool(v.overlays.wire_chooser.wires),
+        ),
         make(
             "reroute",
             "Add reroute point",
             lambda v: v.add_reroute_point(),
             menu=menu,
             icon="bridge",
+            separated=True,
             when=lambda v: len(v.canvas_scene.selected_wires) == 1,
         ),
         make(

@@ -54,6 +54,7 @@ from studio.ui.canvas.wires.route_actions import RouteActions
 from studio.ui.palette.palette_offers import PaletteOffers
 from studio.ui.project.scope_store import ScopeStore
 from studio.ui.theme.theme import Theme, ThemeManager
+from studio.ui.widgets.plain_keys import claim_plain_key
 
 _NOTCH = 120.0
 """Angle delta of one notch of a mouse wheel."""
@@ -313,6 +314,8 @@ class CanvasView(QGraphicsView):
     def event(self, event: QEvent) -> bool:
         if event.type() == QEvent.Type.DevicePixelRatioChange:
             self._on_zoom_changed()
+        if not self.hasFocus() and claim_plain_key(event):  # the focus is in a widget on top of the canvas
+            return True
         return super().event(event)
 
     def viewportEvent(self, event: QEvent) -> bool:
@@ -356,8 +359,8 @@ class CanvasView(QGraphicsView):
         super().focusOutEvent(event)
 
     def focusNextPrevChild(self, next: bool) -> bool:
-        """Keep the focus: Tab opens the search palette and arrow keys select nodes."""
-        return False
+        """Keep the focus on the canvas: Tab opens the search palette and arrow keys select nodes."""
+        return not self.hasFocus() and super().focusNextPrevChild(next)
 
     # -- dropping from the palette, and files
 

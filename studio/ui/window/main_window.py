@@ -30,9 +30,10 @@ from studio.ui.settings import Settings
 from studio.ui.theme.theme import ThemeManager
 from studio.ui.trials.learning_rate_dialog import LearningRateDialog
 from studio.ui.trials.overfit_dialog import OverfitDialog
+from studio.ui.widgets.choice_palette import ChoicePalette
 from studio.ui.widgets.labels import shortened
+from studio.ui.widgets.plain_keys import PlainKeyFilter
 from studio.ui.window import menu_bar
-from studio.ui.window.command_palette import CommandPalette
 from studio.ui.window.command_window import CommandWindow
 from studio.ui.window.dock_area import DockArea
 from studio.ui.window.file_actions import FileActions
@@ -74,10 +75,13 @@ class MainWindow(CommandWindow):
         )
         self.commands = CommandRegistry(self, settings.bindings)
         self.tabs = QTabWidget()
+        self.tabs.tabBar().installEventFilter(PlainKeyFilter(self))
         self.commands.add(*window_commands(self), *canvas_commands(lambda: self.canvas, self.tabs))
         self.commands.add(*runs_commands(lambda: self.run_actions, self.docks["runs"]))
         self.commands.add(*library_commands(lambda: self.block_library, self))
-        self.command_palette = CommandPalette(self)
+        self.command_palette = ChoicePalette(
+            self, "Search commands", "Type a command or a node name", "No matching commands or nodes"
+        )
         self.welcome = WelcomePage(templates(), open_projects.catalogue)
         self.topbar = TopBar(self.commands)
         self.status = StatusBar()

@@ -16,8 +16,8 @@ from studio.ui.canvas.heat_map import FIGURES
 from studio.ui.command_registry import Command
 from studio.ui.preferences.declarations import THEME
 from studio.ui.project.project import Project
+from studio.ui.widgets.choice_palette import Choice
 from studio.ui.window import keyboard_focus
-from studio.ui.window.command_palette import PaletteEntry
 from studio.ui.window.command_window import CommandWindow
 from studio.ui.window.context_help import show_context_help
 from studio.ui.window.trust_dialog import untrusted_in
@@ -30,21 +30,21 @@ def window_commands(window: CommandWindow) -> tuple[Command, ...]:
     return (*_file(window), *_edit(window), *_view(window), *_run(window), *_help(window))
 
 
-def palette_choices(window: CommandWindow) -> Iterator[PaletteEntry]:
+def palette_choices(window: CommandWindow) -> Iterator[Choice]:
     """Entries of the command palette: enabled commands, then the nodes of the project."""
     for command in window.commands:
         if command.id != "help.commands" and window.commands.action(command.id).isEnabled():
             keys = window.commands.shortcuts(command.id)
             category = command.menu.replace("/", " › ")
             run = partial(window.commands.run, command.id)
-            yield PaletteEntry(command.title, run, category, keys[0] if keys else "", command.icon)
+            yield Choice(command.title, run, category, keys[0] if keys else "", command.icon)
     if window.project is not None and window.canvas is not None:
         store = window.project.store
         types = BlockTypes(store.document.blocks, store.catalogue)
         for path, node in islice(all_nodes(store.document), _MAX_NODES):
             kind = types.type_of(node)
             icon = kind.icon if kind else "unknown"
-            yield PaletteEntry(path, partial(window.canvas.reveal, path), kind.title if kind else node.type, "", icon)
+            yield Choice(path, partial(window.canvas.reveal, path), kind.title if kind else node.type, "", icon)
 
 
 def _action(window: CommandWindow, act: Callable[[Project], object]) -> Callable[[], None]:

@@ -2,23 +2,16 @@
 
 from __future__ import annotations
 
-from functools import partial
+from PySide6.QtCore import Qt
 
-from PySide6.QtCore import QPointF, QRectF, Qt
-from PySide6.QtGui import QPainter
-
-from studio.document import edits
-from studio.document.model import Document, Endpoint, Wire
+from studio.document.model import Endpoint
 from studio.ui.canvas.canvas_context import CanvasContext, PointerState
 from studio.ui.canvas.geometry import Point
 from studio.ui.canvas.gestures.gesture import Gesture
 from studio.ui.canvas.hit_testing import NO_HIT, Hit
-from studio.ui.canvas.nodes.node_layout import PORT
-from studio.ui.canvas.paint_context import PaintContext
 from studio.ui.canvas.wires.pending_wire import PendingWire
-from studio.ui.canvas.wires.wire_curve import WireCurve, wire_curve
-from studio.ui.canvas.wires.wire_painter import curve_path
-from studio.ui.canvas.wires.wire_role import wire_role
+from studio.ui.canvas.wires.pending_wire_drawing import show_pending_wire
+from studio.ui.canvas.wires.wire_edits import connect, disconnect
 
 
 class DrawWireGesture(Gesture):
@@ -48,14 +41,11 @@ class DrawWireGesture(Gesture):
         target, reason = self._find_target(pointer)
         self._clear()
         if target is not None:
-            self._connect(self._pending.wire(target))
+            connect(self.context.store, self._pending, self._pending.wire(target))
         elif reason:
             self.context.show_message(reason)
         elif self._pending.detached is not None:
-            detached = self._pending.detached
-            self.context.store.edit(
-                f"Disconnect {detached.target}", lambda document: edits.disconnect(document, [detached])
-            )
+            disconnect(self.context.store, [self._pending.detached])
         else:
             self.context.open_search(pointer.scene, self._pending)
 
@@ -85,33 +75,15 @@ class DrawWireGesture(Gesture):
             return f"{name} has no {self._pending.loose_side}s."
         return self._pending.refusal(Endpoint(name, next(iter(ports))), self._pending.loose_side) or ""
 
-    def _connect(self, wire: Wire) -> None:
-        detached = self._pending.detached
-        if wire == detached:
-            return
-
-        def change(document: Document) -> Document:
-            if detached is not None:
-                document = edits.disconnect(document, [detached])
-            return edits.connect(document, wire)
-
-        verb = "Reconnect" if detached is not None else "Connect"
-        self.context.store.edit(f"{verb} {wire.source} to {wire.target}", change)
-
     def _hit_of(self, target: Endpoint | None) -> Hit:
         return Hit(target.node, self._pending.loose_side, target.port) if target else NO_HIT
 
     def _draw(self, pointer: PointerState, target: Endpoint | None, *, refused: bool) -> None:
         nodes, pending = self.context.scene.nodes, self._pending
-        fixed = nodes[pending.fixed.node].port(pending.side, pending.fixed.port)
         loose = Point(pointer.scene.x(), pointer.scene.y())
         if target is not None:
             loose = nodes[target.node].port(pending.loose_side, target.port)
-        curve = wire_curve(fixed, loose) if pending.side == "output" else wire_curve(loose, fixed)
-        box = curve.box
-        rect = QRectF(box.left, box.top, box.width, box.height)
-        draw = partial(_draw, curve, loose, pending, refused)
-        self.context.scene.gesture_overlay.show_drawing(rect, draw)
+        show_pending_wire(self.context.scene, pending, loose, refused=refused)
 
     def _clear(self) -> None:
         scene = self.context.scene
@@ -119,15 +91,3 @@ class DrawWireGesture(Gesture):
             scene.set_pending_wire(None)
         scene.gesture_overlay.clear()
         scene.set_hovered(NO_HIT)
-
-
-def _draw(
-    curve: WireCurve, loose: Point, pending: PendingWire, refused: bool, painter: QPainter, paint_context: PaintContext
-) -> None:
-    style, role = paint_context.style, wire_role(pending.kind, pending.fixed.port)
-    painter.setBrush(Qt.BrushStyle.NoBrush)
-    painter.setPen(style.wire_error if refused else style.wire_highlighted[role])
-    painter.drawPath(curve_path(curve))
-    painter.setPen(style.rim)
-    painter.setBrush(style.error if refused else style.port_brush[role])
-    painter.drawEllipse(QPointF(*loose), PORT, PORT)

@@ -14,6 +14,7 @@ NODE = (
     ("canvas.enter",),
     ("canvas.rename", "canvas.mute", "canvas.freeze", "canvas.recompute", "canvas.collapse"),
     ("canvas.group", "canvas.unpack", "canvas.make-unique", "library.save", "library.update"),
+    ("canvas.connect", "canvas.disconnect"),
     ("canvas.cut", "canvas.copy", "canvas.duplicate"),
     ("canvas.select-linked", "canvas.select-sharing", "canvas.layout", "canvas.frame"),
     ("canvas.delete", "canvas.delete-bridge"),
@@ -21,6 +22,7 @@ NODE = (
 SEVERAL = (
     ("canvas.mute", "canvas.freeze", "canvas.recompute", "canvas.share-weights", "canvas.collapse"),
     ("canvas.group", "canvas.unpack"),
+    ("canvas.connect", "canvas.disconnect"),
     ("canvas.cut", "canvas.copy", "canvas.duplicate"),
     ("canvas.layout", "canvas.frame"),
     ("canvas.align-left", "canvas.align-center", "canvas.align-right"),

@@ -23,6 +23,7 @@ from studio.ui.canvas.overlays.minimap_placement import MinimapPlacement
 from studio.ui.canvas.overlays.pointer_message import PointerMessage
 from studio.ui.canvas.overlays.rename_editor import Rename, RenameEditor
 from studio.ui.canvas.overlays.selection_bar import SelectionBar
+from studio.ui.canvas.overlays.wire_chooser import WireChooser
 from studio.ui.canvas.wires.pending_wire import PendingWire
 from studio.ui.palette import search_palette
 from studio.ui.palette.palette_offers import PaletteOffers
@@ -59,6 +60,7 @@ class CanvasOverlays(QObject):
         self.find_action: Callable[[str], QAction | None] = lambda _: None
         self._offers = offers
         self.search = SearchPalette(themes, view)
+        self.wire_chooser = WireChooser(context)
         self.bar = SelectionBar(actions, themes, view.viewport())
         self.minimap = Minimap(context.scene, context.camera, view.viewport())
         self.minimap_placement = MinimapPlacement(context, self.minimap, self.bar)

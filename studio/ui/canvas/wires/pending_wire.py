@@ -23,7 +23,8 @@ class PendingWire:
         """Side of the fixed end: input or output."""
         self.detached = detached
         self._document = disconnect(document, [detached]) if detached else document
-        self._catalogue = catalogue
+        self.catalogue = catalogue
+        self._wires_by_target = {wire.target: wire for wire in self._document.wires}
         graph = WireGraph(self._document.wires)
         walk = graph.upstream if side == "output" else graph.downstream
         self._cycle_nodes, _ = walk(fixed.node)
@@ -37,15 +38,19 @@ class PendingWire:
     def wire(self, other: Endpoint) -> Wire:
         return Wire(self.fixed, other) if self.side == "output" else Wire(other, self.fixed)
 
+    def wire_at(self, target: Endpoint) -> Wire | None:
+        """The wire of an input, which this one would replace."""
+        return self._wires_by_target.get(target)
+
     def refusal(self, other: Endpoint, side: Side) -> str | None:
         """Why a port does not accept the wire; None if it does."""
         if side == self.side and other == self.fixed:
             return "A wire connects an output to an input."
-        return refusal(self._document, self._catalogue, self.wire(other))
+        return refusal(self._document, self.catalogue, self.wire(other))
 
     def fitting_ports(self, name: str) -> frozenset[str]:
         """Keys of the matching ports of a node, such as "input.target". Fast: called for every node."""
-        kind = known_type(self._document, self._catalogue, name)
+        kind = known_type(self._document, self.catalogue, name)
         if kind is None or name in self._cycle_nodes:
             return frozenset()
         ports = ports_of(kind, self.loose_side)
@@ -54,12 +59,11 @@ class PendingWire:
     def best_port(self, name: str) -> str | None:
         """The port for a wire that is dropped on the body of a node; unconnected ports first."""
         fits = [port for port in self._ports(name) if f"{self.loose_side}.{port.name}" in self.fitting_ports(name)]
-        connected = {wire.target.port for wire in self._document.wires if wire.target.node == name}
-        free = [port for port in fits if self.loose_side == "output" or port.name not in connected]
+        free = [port for port in fits if self.loose_side == "output" or not self.wire_at(Endpoint(name, port.name))]
         return next((port.name for port in free or fits), None)
 
     def _ports(self, name: str) -> tuple[Port, ...]:
-        kind = known_type(self._document, self._catalogue, name)
+        kind = known_type(self._document, self.catalogue, name)
         return ports_of(kind, self.loose_side) if kind else ()
 
 
