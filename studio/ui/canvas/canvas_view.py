@@ -47,7 +47,7 @@ from studio.ui.canvas.layout.auto_layout import AutoLayout
 from studio.ui.canvas.layout.push_nodes import push_for_wider_nodes
 from studio.ui.canvas.level_of_detail import Zoom
 from studio.ui.canvas.overlays.canvas_overlays import CanvasOverlays
-from studio.ui.canvas.overlays.canvas_tooltips import selection_description, tooltip
+from studio.ui.canvas.overlays.canvas_tooltips import TooltipSource, selection_description, tooltip
 from studio.ui.canvas.scope_cameras import ScopeCameras
 from studio.ui.canvas.wires.pending_wire import PendingWire
 from studio.ui.canvas.wires.route_actions import RouteActions
@@ -100,6 +100,8 @@ class CanvasView(QGraphicsView):
         self._cameras = ScopeCameras(store, self.camera, self.canvas_actions.open_at_readable_zoom)
         self._drop_handler = DropHandler(self.context, self.canvas_actions, self.offers.find, self.import_files)
         self._pointer_controller = PointerController(self.context)
+        self.tooltip_sources: list[TooltipSource] = []
+        """Functions that add a paragraph to the tooltip."""
         self._has_panned = False
         """Whether the canvas was panned since the last full repaint."""
         self._shown = False
@@ -320,8 +322,8 @@ class CanvasView(QGraphicsView):
 
     def viewportEvent(self, event: QEvent) -> bool:
         if isinstance(event, QHelpEvent) and event.type() == QEvent.Type.ToolTip:
-            hit = self.canvas_scene.hit(self.camera.to_scene(QPointF(event.pos())))
-            QToolTip.showText(event.globalPos(), tooltip(self.store, self.canvas_scene, hit), self)
+            at = self.camera.to_scene(QPointF(event.pos()))
+            QToolTip.showText(event.globalPos(), self._tooltip(at), self)
             return True
         if isinstance(event, QNativeGestureEvent) and event.gestureType() == Qt.NativeGestureType.ZoomNativeGesture:
             self.camera.zoom_to(self.camera.scale * (1 + event.value()), event.position(), animated=False)
@@ -329,6 +331,11 @@ class CanvasView(QGraphicsView):
         if event.type() == QEvent.Type.Leave:
             self._pointer_controller.leave()
         return super().viewportEvent(event)
+
+    def _tooltip(self, at: QPointF) -> str:
+        hit = self.canvas_scene.hit(at)
+        parts = [tooltip(self.store, self.canvas_scene, hit), *(source(hit, at) for source in self.tooltip_sources)]
+        return "<hr>".join(part for part in parts if part)
 
     # -- the keyboard
 

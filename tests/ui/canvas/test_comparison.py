@@ -5,8 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from PySide6.QtCore import Qt
+from PySide6.QtCore import QPoint, QPointF, Qt
 from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QToolTip
 from pytestqt.qtbot import QtBot
 
 from studio.document import edits, project_files
@@ -110,3 +111,43 @@ def test_another_project(window: MainWindow, tmp_path: Path, monkeypatch: pytest
 def test_equal_versions(window: MainWindow) -> None:
     window.commands.run("file.compare-saved")
     assert texts(comparison_of(window)) == ["No differences. Positions are not compared."]
+
+
+def hover(window: MainWindow, x: float, y: float) -> None:
+    """Rest the pointer at a scene position until its tooltip is due."""
+    canvas = window.canvas
+    assert canvas is not None
+    QToolTip.hideText()
+    canvas.camera.center_on(QPointF(x, y), animated=False)
+    at = canvas.camera.to_view(QPointF(x, y)).toPoint()
+    QTest.mouseMove(canvas.viewport(), at - QPoint(2, 0))
+    QTest.mouseMove(canvas.viewport(), at)
+
+
+def test_the_tooltip_of_a_compared_node_has_old_and_new_values(window: MainWindow, qtbot: QtBot) -> None:
+    edit(window)
+    assert window.canvas is not None and window.project is not None
+    window.project.store.edit("Bias", lambda d: edits.set_param(d, "small", "bias", False))
+    window.commands.run("file.compare-saved")
+    window.canvas.store.select(())
+    boxes = {
+        change.node: comparison_of(window).layer.box(change) for change in comparison_of(window).comparison.changes
+    }
+    for name, texts in {
+        "small": [
+            "<b>Changed</b>",
+            "out_features: <code>64</code> → <code>65</code>",
+            "bias: <code>on (default)</code> → <code>off</code>",
+        ],
+        "tanh": ["<b>Added</b>"],
+        "block": ["<b>Changed inside the block</b>"],
+        "relu": ["<b>relu</b> · ReLU · removed"],
+    }.items():
+        box = boxes[name]
+        assert box is not None
+        hover(window, box.left + 30, box.top + 12)
+        qtbot.waitUntil(lambda texts=texts: all(text in QToolTip.text() for text in texts))
+    comparison_of(window).end()
+    hover(window, *window.canvas.canvas_scene.nodes["small"].box.center)
+    qtbot.waitUntil(lambda: "small" in QToolTip.text())
+    assert "Changed" not in QToolTip.text()

@@ -4,16 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from PySide6.QtCore import QEvent, QObject, QRectF, Qt, Signal
+from PySide6.QtCore import QEvent, QObject, QPointF, QRectF, Qt, Signal
 from PySide6.QtGui import QKeyEvent
 
 from studio.document import blocks
+from studio.document.block_edits import view
 from studio.document.block_locations import Location, Step
 from studio.document.graph_comparison import Change, Comparison, compare
 from studio.document.model import Document, Node
+from studio.lowering.analysis.block_types import known_type
+from studio.nodes.types import NodeType
 from studio.ui.canvas.canvas_view import CanvasView
+from studio.ui.canvas.comparison.change_tooltip import change_tooltip
 from studio.ui.canvas.comparison.comparison_layer import ComparisonLayer
 from studio.ui.canvas.comparison.comparison_list import ComparisonList
+from studio.ui.canvas.geometry import Box
+from studio.ui.canvas.hit_testing import Hit
 
 _EDGE = 12
 
@@ -41,6 +47,7 @@ class CanvasComparison(QObject):
         scene.moved.connect(self.layer.update)
         view.viewport().installEventFilter(self)
         view.installEventFilter(self)
+        view.tooltip_sources.append(self._tooltip)
 
     @property
     def is_active(self) -> bool:
@@ -122,12 +129,33 @@ class CanvasComparison(QObject):
         else:
             camera.reveal(rect)
 
+    def _tooltip(self, hit: Hit, at: QPointF) -> str:
+        """The difference of the node or ghost at a position."""
+        if self._old is None or hit.port is not None or hit.wire is not None:
+            return ""
+        for change in self.comparison.within(self._store.block):
+            box = None if change.new is not None else self.layer.box(change)
+            if (hit.node is not None and change.new == hit.node) or (box is not None and _contains(box, at)):
+                document = self._store.project.document
+                return change_tooltip(change, self._type(self._old(), change.old), self._type(document, change.new))
+        return ""
+
+    def _type(self, document: Document, name: str | None) -> NodeType | None:
+        """The type of a node of the shown graph in a version of the project; None if it is unknown."""
+        block = self._store.block
+        graph = document if not block else view(document, block) if block in document.blocks else Document()
+        return None if name not in graph.nodes else known_type(graph, self._store.catalogue, name)
+
     def _place(self) -> None:
         """Place the list in the upper right corner."""
         size, viewport = self.list.sizeHint(), self._view.viewport().size()
         width = min(size.width(), viewport.width() - 2 * _EDGE)
         height = min(size.height(), viewport.height() - 2 * _EDGE)
         self.list.setGeometry(viewport.width() - width - _EDGE, _EDGE, width, height)
+
+
+def _contains(box: Box, at: QPointF) -> bool:
+    return box.left <= at.x() <= box.right and box.top <= at.y() <= box.bottom
 
 
 def _first_location(document: Document, block: str) -> Location | None:

@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import html
+from collections.abc import Callable
+from typing import TypeAlias
+
+from PySide6.QtCore import QPointF
 
 from studio.document.model import Endpoint
 from studio.lowering.analysis.block_types import known_type
@@ -13,6 +17,9 @@ from studio.ui.canvas.canvas_scene import CanvasScene
 from studio.ui.canvas.frames.frame_actions import described
 from studio.ui.canvas.hit_testing import Hit
 from studio.ui.project.scope_store import ScopeStore
+
+TooltipSource: TypeAlias = Callable[[Hit, QPointF], str]
+"""Returns the rich text for what is at a scene position; empty if there is nothing to say."""
 
 
 def tooltip(store: ScopeStore, scene: CanvasScene, hit: Hit) -> str:
