@@ -14,7 +14,7 @@ from studio.ui.theme import motion
 MIN_SCALE, MAX_SCALE = 0.05, 4.0
 _MIN_FIT_SCALE = 0.001
 """Minimum scale that shows all of a large graph. Zooming out by hand ends at MIN_SCALE."""
-_FIT_MARGIN = 56.0
+_FIT_MARGIN = 32.0
 _STEP = 1.2
 """Zoom factor of one wheel notch or key press at the default speed."""
 
@@ -97,13 +97,9 @@ class Camera(QObject):
         scale = min(room[0] / max(rect.width(), 1), room[1] / max(rect.height(), 1), largest)
         self._begin(min(max(scale, _MIN_FIT_SCALE), MAX_SCALE), rect.center(), None, animated)
 
-    def open_on(self, rect: QRectF, first: QPointF, smallest: float) -> None:
-        """Show all of `rect`; if that needs a scale below `smallest`, show the part around `first` at that scale."""
-        room = self.room
-        scale = max(min(room[0] / max(rect.width(), 1), room[1] / max(rect.height(), 1), 1.0), smallest)
-        x = _clamped_center(first.x(), rect.left(), rect.right(), room[0] / scale)
-        y = _clamped_center(first.y(), rect.top(), rect.bottom(), room[1] / scale)
-        self._begin(scale, QPointF(x, y), None, animated=False)
+    def show(self, scale: float, center: QPointF) -> None:
+        """Show a scene point in the center of the view at a scale, without animation."""
+        self._begin(scale, center, None, animated=False)
 
     def center_on(self, point: QPointF, *, animated: bool = True) -> None:
         self._begin(self._scale, point, None, animated)
@@ -162,11 +158,6 @@ class Camera(QObject):
         self._view.horizontalScrollBar().setValue(round(point.x() * scale - at.x()))
         self._view.verticalScrollBar().setValue(round(point.y() * scale - at.y()))
         self.changed.emit()
-
-
-def _clamped_center(preferred: float, low: float, high: float, room: float) -> float:
-    """Center of an interval of length `room` inside [low, high], near `preferred`; the middle if it does not fit."""
-    return (low + high) / 2 if high - low <= room else min(max(preferred, low + room / 2), high - room / 2)
 
 
 def _share(start: float, goal: float, now: float) -> float:

@@ -18,8 +18,9 @@ from studio.ui.canvas.frames.frame_actions import described
 from studio.ui.canvas.geometry import GRID, Box, bounds, snap
 from studio.ui.canvas.layout import align_nodes
 from studio.ui.canvas.layout.auto_layout import AutoLayout
+from studio.ui.canvas.layout.opening_view import opening_view
 from studio.ui.canvas.layout.push_nodes import WIRE_LENGTH
-from studio.ui.canvas.level_of_detail import FULL_SCALE, READABLE
+from studio.ui.canvas.level_of_detail import FULL_SCALE
 from studio.ui.canvas.moved_items import moved_items
 from studio.ui.canvas.nodes.node_layout import HEADER
 from studio.ui.canvas.wires.pending_wire import PendingWire
@@ -29,6 +30,8 @@ from studio.ui.layout_folding import Window
 from studio.ui.project.freezing import can_freeze
 
 _PASTE_STEP = 3.0 * GRID
+_BREADCRUMBS = 40.0
+"""Height of the breadcrumb bar of a block with its distance from the edge."""
 _GRIP = QPointF(24.0, HEADER / 2)
 """Position of the pointer relative to the top left corner of a dropped node."""
 _STEPS: dict[Direction, tuple[int, int]] = {"left": (-1, 0), "right": (1, 0), "up": (0, -1), "down": (0, 1)}
@@ -383,13 +386,18 @@ class CanvasActions:
 
     def open_at_readable_zoom(self) -> None:
         """Show all nodes if their names stay readable, else the start of the graph."""
-        boxes = self._scene.boxes().values()
-        frame = bounds(boxes)
-        if frame is None:
-            self._fit(self._scene.frames.boxes().values(), animated=False)
+        size = self._context.view.viewport().size()
+        view = opening_view(
+            self._scene.boxes().values(),
+            self._scene.frames.boxes().values(),
+            size.width(),
+            size.height(),
+            _BREADCRUMBS if self._store.location else 0.0,
+        )
+        if view is None:
+            self._fit(())
         else:
-            first = min(boxes, key=lambda box: (box.left, box.top))
-            self._camera.open_on(_rect(frame), QPointF(*first.center), READABLE)
+            self._camera.show(view.scale, QPointF(*view.center))
 
     def _fit(self, boxes: Iterable[Box], *, animated: bool = True) -> None:
         frame = bounds(boxes)

@@ -10,18 +10,26 @@ SMALLEST_TEXT = 8.0
 
 
 READABLE = 0.75
-"""The smallest scale at which names, captions and port labels of 11 pixels are all drawn."""
+"""The scale at which a part of a large graph is opened."""
 
 
-FULL_SCALE = 0.6
-"""The smallest scale at which everything is drawn."""
+FULL_SCALE = 0.71
+"""The smallest scale at which everything is drawn, because text of 11 pixels can be read."""
+
+
+PORTS_SCALE = 0.6
+"""The smallest scale at which ports are drawn."""
+
+
+NAMES_SCALE = 0.4
+"""The smallest scale at which names are drawn. Two lines fit on a node."""
 
 
 class LevelOfDetail(IntEnum):
     COLOR = 0
     """Colored rectangles only."""
     NAME = 1
-    """Color and name."""
+    """Color and name, which is larger than at full detail. From PORTS_SCALE on also ports."""
     FULL = 2
 
 
@@ -42,7 +50,12 @@ class Zoom:
     def detail(self) -> LevelOfDetail:
         if self.scale >= FULL_SCALE:
             return LevelOfDetail.FULL
-        return LevelOfDetail.NAME if self.scale >= 0.33 else LevelOfDetail.COLOR
+        return LevelOfDetail.NAME if self.scale >= NAMES_SCALE else LevelOfDetail.COLOR
+
+    @property
+    def has_ports(self) -> bool:
+        """Whether ports are drawn."""
+        return self.scale >= PORTS_SCALE
 
 
 def readable(pixels: float, scale: float) -> bool:

@@ -5,11 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from PySide6.QtCore import QPointF, QRectF, Qt
-from PySide6.QtGui import QFontMetricsF, QPainter, QPainterPath
+from PySide6.QtGui import QPainter, QPainterPath
 
 from studio.nodes.types import Port
-from studio.ui.canvas.canvas_style import MONO_PX, NAME_PX, TEXT_PX, CanvasStyle, interface_font
-from studio.ui.canvas.level_of_detail import LevelOfDetail, Zoom, readable
+from studio.ui.canvas.canvas_style import NAME_PX, CanvasStyle, interface_font
+from studio.ui.canvas.level_of_detail import LevelOfDetail, Zoom
+from studio.ui.canvas.nodes.far_name import FAR_TEXT, FarName, far_name
 from studio.ui.canvas.nodes.node_content import NodeContent
 from studio.ui.canvas.nodes.node_layout import CORNER, HEADER, PORT, NodeLayout
 from studio.ui.canvas.wires.wire_role import wire_role
@@ -19,7 +20,6 @@ MARGIN = 14.0
 
 _ICON = 16.0
 _BADGE = 16.0
-_FAR_TEXT = 11
 _SHORTEST_KIND = 24.0
 """Beside a long name, a type that would have less room is left out."""
 
@@ -38,8 +38,8 @@ class NodeDrawing:
     line: str
     ports: tuple[tuple[Port, QPointF], ...] = ()
     labels: tuple[tuple[str, QPointF], ...] = ()
-    overview_name: tuple[int, str, QPointF] | None = None
-    """Cached name at low zoom: font size, elided text and position."""
+    far_name: tuple[int, FarName] | None = None
+    """Cached name at low zoom, with the preferred font size."""
 
 
 @dataclass(slots=True)
@@ -109,6 +109,8 @@ def paint_node(painter: QPainter, node: NodeDrawing, state: NodeState, style: Ca
         _paint_ports(painter, node, state, style)
     else:
         _paint_patch(painter, node, state, style, zoom)
+        if zoom.has_ports:
+            _paint_ports(painter, node, state, style)
     painter.setOpacity(0.3 if state.faded else 1.0)
     _paint_state(painter, node.layout, state, style)
     _paint_badges(painter, node.content, node.layout.width, style, zoom)
@@ -125,13 +127,11 @@ def _paint_body(painter: QPainter, node: NodeDrawing, state: NodeState, style: C
     painter.drawPath(node.header)
     picture = style.icon(content.icon, style.category[content.category], _ICON, zoom.device_scale)
     painter.drawPixmap(QRectF(7, (HEADER - _ICON) / 2, _ICON, _ICON), picture, QRectF(picture.rect()))
-    if readable(NAME_PX, zoom.scale):
-        painter.setPen(style.text)
-        painter.setFont(style.fonts["name"])
-        painter.drawText(QPointF(28, style.baseline(HEADER / 2, "name")), node.name)
-    if readable(TEXT_PX, zoom.scale):
-        _paint_text(painter, node, style)
-    if node.line and node.layout.line is not None and readable(MONO_PX, zoom.scale):
+    painter.setPen(style.text)
+    painter.setFont(style.fonts["name"])
+    painter.drawText(QPointF(28, style.baseline(HEADER / 2, "name")), node.name)
+    _paint_text(painter, node, style)
+    if node.line and node.layout.line is not None:
         painter.setPen(style.text if content.live else style.dim)
         painter.setFont(style.fonts["mono"])
         painter.drawText(QPointF(12, style.baseline(node.layout.line, "mono")), node.line)
@@ -187,21 +187,24 @@ def _paint_patch(painter: QPainter, node: NodeDrawing, state: NodeState, style: 
     painter.setPen(style.failed if content.error else style.category_line[content.category])
     painter.setBrush(style.patch[content.category] if state.heat is None else style.heat[state.heat])
     painter.drawPath(node.body)
-    pixels = round(_FAR_TEXT / zoom.scale)
-    if node.overview_name is None or node.overview_name[0] != pixels:
-        node.overview_name = pixels, *_overview_name(node, pixels)
-    painter.setFont(interface_font(pixels))
+    pixels = round(FAR_TEXT / zoom.scale)
+    if node.far_name is None or node.far_name[0] != pixels:
+        node.far_name = pixels, _far_name(node, pixels, style)
+    name = node.far_name[1]
+    painter.setFont(interface_font(name.pixels))
     painter.setPen(style.text)
-    painter.drawText(node.overview_name[2], node.overview_name[1])
+    for text, x, y in name.lines:
+        painter.drawText(QPointF(x + CORNER, y), text)
 
 
-def _overview_name(node: NodeDrawing, pixels: int) -> tuple[str, QPointF]:
-    """The elided name and its centered position."""
-    metrics = QFontMetricsF(interface_font(pixels))
-    room = node.layout.width - 2 * CORNER
-    text = metrics.elidedText(node.content.name, Qt.TextElideMode.ElideRight, room)
-    left = (node.layout.width - metrics.horizontalAdvance(text)) / 2
-    return text, QPointF(left, node.layout.height / 2 + metrics.capHeight() / 2)
+def _far_name(node: NodeDrawing, pixels: int, style: CanvasStyle) -> FarName:
+    return far_name(
+        node.content.name,
+        node.layout.width - 2 * CORNER,
+        node.layout.height,
+        pixels,
+        lambda text: style.measure(text, "name") / NAME_PX,
+    )
 
 
 def _paint_badges(painter: QPainter, content: NodeContent, width: float, style: CanvasStyle, zoom: Zoom) -> None:
