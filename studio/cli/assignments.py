@@ -13,16 +13,16 @@ from msgspec.structs import replace
 
 from engine.registry import LONGEST_VALUE, Parameter
 from studio.cli.error_output import InputError
-from studio.document import edits
+from studio.document import blocks, edits
 from studio.document.block_locations import all_nodes, graph_at, locate
 from studio.document.located_edits import set_param_at
 from studio.document.model import Document, Json, TrainingSettings
 from studio.document.training_settings import TRAINING_SETTINGS
 from studio.lowering.analysis.block_types import known_type
+from studio.lowering.parameter_text import InvalidTextError, read
 from studio.nodes.catalogue import Catalogue
 from studio.nodes.types import NodeType, Role
 
-_BOOLS = {"true": True, "yes": True, "on": True, "1": True, "false": False, "no": False, "off": False, "0": False}
 _FORM = (
     "expected NODE.PARAM=VALUE, for example adam.lr=0.001, or NODE=TYPE to replace a node's type, for example "
     "adam=optim.SGD"
@@ -52,8 +52,9 @@ def apply_assignments(
         elif param == "trains" and _node_type(document, catalogue, name, prefix).role is Role.OPTIMIZER:
             document = edits.set_trains(document, name, _layer_names(value))
         else:
-            declared = _find_parameter(document, catalogue, name, param, prefix)
-            document = set_param_at(document, name, param, parse_value(declared, value, prefix))
+            node_type, declared = _find_parameter(document, catalogue, name, param, prefix)
+            per_copy = node_type.role is Role.BLOCK and param != blocks.REPEAT
+            document = set_param_at(document, name, param, parse_value(declared, value, prefix, per_copy=per_copy))
     return document
 
 
@@ -68,19 +69,19 @@ def parameter_at(document: Document, catalogue: Catalogue, key: str) -> Paramete
     return None if node_type is None else node_type.param(param)
 
 
-def parse_value(parameter: Parameter, value: str, label: str) -> Json:
-    """Parse the text of a value. Relative paths refer to the working folder."""
-    if parameter.optional and value.lower() in ("", "none", "null"):
+def parse_value(parameter: Parameter, text: str, label: str, *, per_copy: bool = False) -> Json:
+    """Parse the text of a value. Relative paths refer to the working folder.
+
+    Args:
+        per_copy: accept one value for each copy of a repeated block, as in "16 | 32"
+    """
+    if parameter.optional and not text:
         return None
     try:
-        parsed = _convert(parameter, value)
-    except ValueError:
-        problem = parameter.problem(value) or "has the wrong type"
-    else:
-        problem = parameter.problem(parsed)
-        if problem is None:
-            return parsed
-    raise InputError(f"{label}: {parameter.name} {problem}.")
+        value: Json = read(parameter, text, per_copy=per_copy)
+    except InvalidTextError as error:
+        raise InputError(f"{label}: {parameter.name} {error}.") from None
+    return str(Path(value).expanduser().absolute()) if parameter.kind == "path" and isinstance(value, str) else value
 
 
 def _layer_names(value: str) -> list[str]:
@@ -134,7 +135,9 @@ def _find_type(catalogue: Catalogue, key: str, label: str) -> NodeType:
     return found
 
 
-def _find_parameter(document: Document, catalogue: Catalogue, name: str, param: str, label: str) -> Parameter:
+def _find_parameter(
+    document: Document, catalogue: Catalogue, name: str, param: str, label: str
+) -> tuple[NodeType, Parameter]:
     node_type = _node_type(document, catalogue, name, label)
     declared = node_type.param(param)
     if declared is None:
@@ -142,7 +145,7 @@ def _find_parameter(document: Document, catalogue: Catalogue, name: str, param: 
         raise InputError(
             f"{label}: {node_type.title} {name!r} has no parameter {_quote(param)}. {_suggest(param, names)}"
         )
-    return declared
+    return node_type, declared
 
 
 def _node_type(document: Document, catalogue: Catalogue, path: str, label: str) -> NodeType:
@@ -157,32 +160,6 @@ def _node_type(document: Document, catalogue: Catalogue, path: str, label: str) 
     if node_type is None:
         raise InputError(f"{label}: {path!r} has the unknown type {graph.nodes[name].type!r}.")
     return node_type
-
-
-def _convert(parameter: Parameter, value: str) -> Json:
-    """Convert text to a value. Raises ValueError if it has the wrong type."""
-    if parameter.accepts_text(value):
-        return value
-    match parameter.kind:
-        case "bool":
-            if value.lower() not in _BOOLS:
-                raise ValueError(value)
-            return _BOOLS[value.lower()]
-        case "int":
-            return int(value)
-        case "float":
-            return float(value)
-        case "ints" | "floats":
-            number = int if parameter.kind == "ints" else float
-            parts = [part.strip() for part in value.strip("()[] ").rstrip(",").split(",")]
-            items = [part if part in parameter.words else number(part) for part in parts]
-            return items if "," in value or not parameter.single else items[0]
-        case "choice":
-            return next((choice for choice in parameter.choices if str(choice) == value), value)
-        case "path":
-            return str(Path(value).expanduser().absolute()) if value else value
-        case "str":
-            return value
 
 
 def _quote(text: str) -> str:

@@ -16,10 +16,10 @@ from pytestqt.qtbot import QtBot
 import studio.ui
 from studio.document import edits
 from studio.document.model import Node
+from studio.lowering.parameter_text import shown
 from studio.ui.palette import PalettePanel
 from studio.ui.panels.inspector.node_form import NodeForm
 from studio.ui.panels.inspector.parameter_row import ParameterRow
-from studio.ui.panels.inspector.parameter_text import shown
 from studio.ui.panels.inspector.project_form import ProjectForm
 from studio.ui.panels.inspector.text_fields import NumberField, TypedField
 from studio.ui.project.project import Project

@@ -15,12 +15,12 @@ from engine.registry import Parameter, PathTo, Range
 from studio.document import edits
 from studio.document.model import Document, Endpoint, Node, Wire
 from studio.lowering.check import check
+from studio.lowering.parameter_text import InvalidTextError, read, shown, stepped
 from studio.nodes.catalogue import catalogue
 from studio.ui.panels.inspector.inspector_panel import InspectorPanel
 from studio.ui.panels.inspector.node_form import NodeForm
 from studio.ui.panels.inspector.node_header import NodeHeader
 from studio.ui.panels.inspector.parameter_row import LABEL_WIDTH, ParameterRow, RowState
-from studio.ui.panels.inspector.parameter_text import InvalidTextError, read, shown, stepped
 from studio.ui.panels.inspector.path_edit import PathEdit
 from studio.ui.panels.inspector.project_form import ProjectForm
 from studio.ui.panels.inspector.text_fields import NumberField, TypedField

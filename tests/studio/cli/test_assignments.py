@@ -137,3 +137,13 @@ def test_a_long_value_is_reported_by_its_beginning(text: str) -> None:
         apply_assignments(DOCUMENT, catalogue(), [text.format("9" * 5000)])
     assert len(str(caught.value)) < 600
     assert "9" * 20 in str(caught.value)
+
+
+def test_copies_of_a_repeated_block_have_values_of_their_own() -> None:
+    document, _ = group(DOCUMENT, ["hidden"], "dense")
+    document = promote(document, "dense", ParamRef("hidden", "out_features"), "width")
+    changed = apply_assignments(document, catalogue(), ["dense.repeat=3", "dense.width=64 | 32|16"])
+    assert changed.nodes["dense"].params == {"repeat": 3, "width": {"each": [64, 32, 16]}}
+    for text in ("dense.repeat=1|2", "adam.lr=1|2"):
+        with pytest.raises(InputError, match="must be a"):
+            apply_assignments(document, catalogue(), [text])

@@ -8,7 +8,7 @@ from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QCheckBox, QComboBox, QHBoxLayout, QWidget
 
 from engine.registry import Parameter
-from studio.ui.panels.inspector.parameter_text import shown
+from studio.lowering.parameter_text import shown
 from studio.ui.widgets.inputs import ComboBox
 
 

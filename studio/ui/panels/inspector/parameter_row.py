@@ -13,9 +13,9 @@ from PySide6.QtWidgets import QGridLayout, QHBoxLayout, QWidget
 from engine.registry import REQUIRED, Parameter
 from studio.document.blocks import values_per_copy
 from studio.document.model import Document
+from studio.lowering.parameter_text import shown
 from studio.ui.panels.inspector.code_field import CodeField
 from studio.ui.panels.inspector.parameter_fields import BoolField, ChoiceField, Field
-from studio.ui.panels.inspector.parameter_text import shown
 from studio.ui.panels.inspector.text_fields import NumberField, PathField, TextField, TypedField
 from studio.ui.project.project_store import ProjectStore
 from studio.ui.widgets import buttons

@@ -8,8 +8,8 @@ from PySide6.QtGui import QValidator
 from PySide6.QtWidgets import QAbstractSpinBox, QFileDialog, QLineEdit, QWidget
 
 from engine.registry import Parameter
+from studio.lowering.parameter_text import InvalidTextError, is_incomplete, read, shown, stepped
 from studio.ui.panels.inspector.parameter_fields import Field
-from studio.ui.panels.inspector.parameter_text import InvalidTextError, is_incomplete, read, shown, stepped
 from studio.ui.panels.inspector.path_edit import PathEdit
 from studio.ui.widgets import buttons
 from studio.ui.widgets.inputs import AbstractSpinBox, Draft, LineEdit, show_start

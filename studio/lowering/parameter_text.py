@@ -1,13 +1,14 @@
-"""Convert parameter values to text and back."""
+"""Parameter values as text in forms and `--set`, and back."""
 
 from __future__ import annotations
 
 import re
-from typing import Any
+from typing import Any, cast
 
-from engine.registry import Parameter
+from engine.registry import LONGEST_VALUE, Parameter
 from engine.relative_sizes import normalized
 from studio.document.blocks import EACH, values_per_copy
+from studio.document.model import Json
 
 _INCOMPLETE = re.compile(r"[-+]?(\d*\.?\d*|\d+\.?\d*e[-+]?)", re.IGNORECASE)
 """Incomplete numbers: "-", "1e", "1e-"."""
@@ -15,6 +16,8 @@ _INCOMPLETE = re.compile(r"[-+]?(\d*\.?\d*|\d+\.?\d*e[-+]?)", re.IGNORECASE)
 
 _INCOMPLETE_SIZE = re.compile(r"(\d*\.?\d*\s*[*×x]?\s*)?(i|in|inp|inpu|input)?(\s*/\s*)?")
 """Incomplete relative sizes: "4 *", "4 * inp", "input /"."""
+
+BOOLS = {"true": True, "yes": True, "on": True, "1": True, "false": False, "no": False, "off": False, "0": False}
 
 PER_COPY = "|"
 """Between the values of the copies of a repeated block."""
@@ -24,15 +27,15 @@ class InvalidTextError(ValueError):
     """Invalid text for a parameter. The message continues "NAME …"."""
 
 
-def shown(value: Any) -> str:
+def shown(value: object) -> str:
     """A value as the user types it."""
     if value is None:
         return "none"
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, (tuple, list)):
-        return ", ".join(shown(item) for item in value)
-    if (each := values_per_copy(value)) is not None:
+        return ", ".join(map(shown, cast("list[object]", value)))
+    if (each := values_per_copy(cast("Json", value))) is not None:
         return f" {PER_COPY} ".join(shown(item) for item in each)
     return f"{value:.12g}" if isinstance(value, float) else str(value)
 
@@ -46,7 +49,7 @@ def read(parameter: Parameter, text: str, *, per_copy: bool = False) -> Any:
     text = text.strip()
     if per_copy and PER_COPY in text:
         return {EACH: [read(parameter, part) for part in text.split(PER_COPY)]}
-    if parameter.optional and text.lower() == "none":
+    if parameter.optional and text.lower() in ("none", "null"):
         return None
     word = text if parameter.relative_to is None else normalized(text)
     value = word if parameter.accepts_text(word) else _parse(parameter, text)
@@ -68,19 +71,31 @@ def is_incomplete(parameter: Parameter, text: str) -> bool:
 
 
 def _parse(parameter: Parameter, text: str) -> Any:
-    kind = parameter.kind
-    if kind in ("ints", "floats"):
-        parts = [part.strip() for part in text.strip("()[]").split(",") if part.strip()]
-        items = [part if part in parameter.words else _number(kind.removesuffix("s"), part) for part in parts]
-        return items if len(items) != 1 or not parameter.single else items[0]
-    return _number(kind, text) if kind in ("int", "float") else text
+    match parameter.kind:
+        case "ints" | "floats" as kind:
+            parts = [part.strip() for part in text.strip("()[]").split(",") if part.strip()]
+            try:
+                items = [part if part in parameter.words else _number(kind.removesuffix("s"), part) for part in parts]
+            except InvalidTextError:
+                return text  # which `Parameter.problem` reports, with the words that are allowed
+            return items if len(items) != 1 or not parameter.single else items[0]
+        case "int" | "float" as kind:
+            return _number(kind, text)
+        case "bool":
+            return BOOLS.get(text.lower(), text)
+        case "choice":
+            return next((choice for choice in parameter.choices if str(choice) == text), text)
+        case "path" | "str":
+            return text
 
 
 def _number(kind: str, text: str) -> int | float:
     try:
         return _integer(text) if kind == "int" else float(text)
     except ValueError:
-        raise InvalidTextError(f"must be a {'whole ' if kind == 'int' else ''}number, not {text!r}") from None
+        raise InvalidTextError(
+            f"must be a {'whole ' if kind == 'int' else ''}number, not {text[:LONGEST_VALUE]!r}"
+        ) from None
 
 
 def _integer(text: str) -> int:
