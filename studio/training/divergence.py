@@ -16,7 +16,8 @@ FACTOR = 1000.0
 _DIVISOR = 10
 """Divisor of the suggested learning rate."""
 _LINE_SEARCH = "line_search_fn"
-DIVERGED, VALIDATION_NOT_FINITE = "diverged", "validation-not-finite"
+DIVERGED = "diverged"
+VALIDATION_NOT_FINITE = "validation-not-finite"
 _CAUSES = "Look for a layer or loss that divides by 0 or takes a logarithm or root of such values."
 LOSS_PROBLEMS = frozenset({DIVERGED, VALIDATION_NOT_FINITE})
 """Codes of the problems found here."""
