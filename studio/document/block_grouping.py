@@ -25,19 +25,29 @@ ROW = 64.0
 GRID = 8.0
 
 
-def group(document: Document, names: Iterable[str], block: str, *, inside: str | None = None) -> tuple[Document, str]:
+def group(
+    document: Document,
+    names: Iterable[str],
+    block: str,
+    *,
+    inside: str | None = None,
+    open_inputs: Sequence[Endpoint] = (),
+    open_outputs: Sequence[Endpoint] = (),
+) -> tuple[Document, str]:
     """Replace nodes by an instance of a new block made of them; also returns the name of the instance.
 
     Each output outside that nodes inside read becomes an input port, and each output inside that nodes outside read an
     output port. They are named after the ports of the nodes inside, and in the order of these nodes.
 
     Args:
+        open_inputs: inputs without a wire that become ports, too
+        open_outputs: outputs without a wire that become ports, too
         inside: the block that the nodes are in; None for nodes of the canvas. Its promoted parameters stay promoted.
     """
     if inside is None:
-        return _grouped(document, names, block)
+        return _grouped(document, names, block, open_inputs, open_outputs)
     chosen = set(names)
-    after, instance = _grouped(view(document, inside), chosen, block)
+    after, instance = _grouped(view(document, inside), chosen, block, open_inputs, open_outputs)
     outer = document.blocks[inside]
     inner_params: dict[str, tuple[ParamRef, ...]] = {}
     outer_params: dict[str, tuple[ParamRef, ...]] = {}
@@ -54,7 +64,13 @@ def group(document: Document, names: Iterable[str], block: str, *, inside: str |
     return replace(document, blocks=defined), instance
 
 
-def _grouped(document: Document, names: Iterable[str], block: str) -> tuple[Document, str]:
+def _grouped(
+    document: Document,
+    names: Iterable[str],
+    block: str,
+    open_inputs: Sequence[Endpoint],
+    open_outputs: Sequence[Endpoint],
+) -> tuple[Document, str]:
     chosen = _checked_selection(document, names)
     check_block_name(document, block)
     _check_convex(document, chosen)
@@ -68,13 +84,16 @@ def _grouped(document: Document, names: Iterable[str], block: str) -> tuple[Docu
     for wire in incoming:
         first_reader.setdefault(wire.source, wire.target.port)
     inputs = {source: names_used.reserve(_port_name(port)) for source, port in first_reader.items()}
-    outputs = {end: names_used.reserve(_port_name(end.port)) for end in dict.fromkeys(wire.source for wire in outgoing)}
+    unwired = {end: names_used.reserve(_port_name(end.port)) for end in open_inputs}
+    sources = dict.fromkeys((*(wire.source for wire in outgoing), *open_outputs))
+    outputs = {end: names_used.reserve(_port_name(end.port)) for end in sources}
     inner = [wire for wire in document.wires if wire.target.node in chosen and wire.source.node in chosen]
     inner += [Wire(Endpoint(inputs[wire.source], blocks.GIVEN), wire.target) for wire in incoming]
+    inner += [Wire(Endpoint(port, blocks.GIVEN), end) for end, port in unwired.items()]
     inner += [Wire(source, Endpoint(port, blocks.TAKEN)) for source, port in outputs.items()]
     frames = frames_of(document, chosen)
     definition = Block(
-        _with_ports(chosen, inputs.values(), outputs.values()),
+        _with_ports(chosen, (*inputs.values(), *unwired.values()), outputs.values()),
         tuple(sorted(inner)),
         frames=frames,
         routes=inner_routes(document, chosen),

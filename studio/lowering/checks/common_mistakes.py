@@ -13,6 +13,7 @@ from studio.lowering.analysis.dataflow import Dataflow
 from studio.lowering.analysis.node_evaluation import SampleSpec
 from studio.lowering.analysis.node_facts import NodeFacts
 from studio.lowering.analysis.node_graph import NodeGraph
+from studio.lowering.checks.embedding_checks import few_embeddings
 from studio.lowering.checks.size_origins import origin_of_size
 from studio.lowering.checks.upstream_causes import (
     ENCODER,
@@ -73,7 +74,7 @@ def value_mistakes(flow: Dataflow) -> Iterator[Problem]:
         if facts.type.key in PROBABILITIES:
             yield from _check_softmax_dimension(name, facts)
         if facts.type.key == "nn.Embedding":
-            yield from _check_embedding(flow, name, facts)
+            yield from few_embeddings(flow, name, facts)
         if facts.arguments.values.get("inplace"):
             yield from _check_inplace(flow, name)
         if facts.type.key == "ops.cat":
@@ -280,34 +281,6 @@ def _check_softmax_dimension(name: str, facts: NodeFacts) -> Iterator[Problem]:
         return
     message = f"{name} computes {PROBABILITIES[facts.type.key]} over dimension 0, the batch dimension. Set dim to 1."
     yield Problem("warning", "softmax-over-batch", message, node=name, fix=quick_fixes.assign(name, "dim", 1))
-
-
-def _check_embedding(flow: Dataflow, name: str, facts: NodeFacts) -> Iterator[Problem]:
-    """Fewer embedding rows than indices in the data, where a loader provides them."""
-    rows, spec = facts.arguments.values.get("num_embeddings"), facts.spec("input")
-    *_, end = walk([Endpoint(name, "output")], partial(_index_source, flow))
-    loader = flow.facts.get(end.node)
-    if not isinstance(rows, int) or spec is None or spec.dtype.is_floating_point or loader is None:
-        return
-    if loader.type.role is not Role.LOADER or end.port != "input":
-        return
-    scale = flow.scale(end.node)
-    if scale is not None and scale.high >= rows:
-        needed = int(scale.high) + 1
-        message = (
-            f"{name} has {rows:,} rows but the indices in {scale.samples:,} samples go up to {scale.high:,.0f}. "
-            f"Set num_embeddings to {needed} or more."
-        )
-        fix = quick_fixes.assign(name, "num_embeddings", needed)
-        yield Problem("error", "few-embeddings", message, node=name, fix=fix)
-
-
-def _index_source(flow: Dataflow, end: Endpoint) -> list[Endpoint]:
-    """The source of indices, through lookup and reshape layers."""
-    node_type = flow.graph.types[end.node]
-    is_passing = node_type.key == "nn.Embedding" or node_type.group == "Shape"
-    source = flow.graph.source(end.node, node_type.inputs[0].name) if is_passing and node_type.inputs else None
-    return [] if source is None else [source]
 
 
 def _check_inplace(flow: Dataflow, name: str) -> Iterator[Problem]:

@@ -17,6 +17,7 @@ MAX_LISTED = 5
 
 STOPS = {
     "ops.detach": "stops gradients",
+    "nn.CausalMask": "outputs a mask made from the sizes of its input alone, to be added to attention scores",
     **dict.fromkeys(("ops.zeros_like", "ops.ones_like", "ops.rand_like", "ops.randn_like"), "uses no values"),
     **dict.fromkeys(
         ("ops.floor", "ops.ceil", "ops.trunc", "ops.round", "ops.sign", "ops.floor_divide"),

@@ -75,6 +75,26 @@ def encoder_on_inputs(flow: Dataflow, name: str, facts: NodeFacts) -> Problem | 
     return Problem("error", "wrong-encoding", message, node=name, fix=quick_fixes.assign(name, "on", "targets"))
 
 
+def classes_last(flow: Dataflow, name: str, facts: NodeFacts) -> Problem | None:
+    """A loss of classes gets scores with the classes in the last dimension, such as those of a linear layer."""
+    spec, target, end = facts.spec("input"), facts.spec("target"), flow.graph.source(name, "input")
+    if facts.type.learns != "classes" or spec is None or target is None or end is None:
+        return None
+    if target.ndim < 2 or target.dtype.is_floating_point or spec.shape[:-1] != target.shape:
+        return None
+    order = [0, spec.ndim - 1, *range(1, spec.ndim - 1)]
+    expected = tuple(spec.shape[axis] for axis in order)
+    node = Node("ops.transpose", {"dim0": 1, "dim1": 2}) if spec.ndim == 3 else Node("ops.permute", {"dims": order})
+    call = "Transpose(dim0=1, dim1=2)" if spec.ndim == 3 else f"Permute(dims={order})"
+    message = (
+        f"{name} expects the scores of the classes in dimension 1 ({format_shape(expected)}) but gets "
+        f"{format_shape(spec.shape)} from {end.node}. Insert {call} before {name}.input."
+    )
+    title = f"Insert {call.partition('(')[0]} before {name}.input"
+    fix = quick_fixes.insert(Endpoint(name, "input"), node, title=title, input_port="x")
+    return Problem("error", "shape-mismatch", message, node=name, port="input", fix=fix)
+
+
 def class_scores_in_binary_metric(flow: Dataflow, name: str, facts: NodeFacts) -> Problem | None:
     """A binary metric gets scores of several classes."""
     spec, target = facts.spec("input"), facts.spec("target")
@@ -147,6 +167,7 @@ def _is_loader_output(flow: Dataflow, end: Endpoint, port: str) -> bool:
 __all__ = [
     "batch_flattened",
     "class_scores_in_binary_metric",
+    "classes_last",
     "different_width",
     "encoder_on_inputs",
     "images_as_steps",

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from studio.lowering.analysis.dataflow import Dataflow
 from studio.lowering.analysis.node_arguments import ArgumentProblem
 from studio.lowering.analysis.node_facts import NodeFacts
+from studio.lowering.checks.embedding_checks import EMBEDDING, ROWS, fitting_rows
 from studio.lowering.checks.parameter_causes import fitting_divisor
 from studio.lowering.problems import quick_fixes
 from studio.lowering.problems.problem import Problem
@@ -18,18 +19,19 @@ def parameter_problems(flow: Dataflow) -> Iterator[Problem]:
     for name, facts in flow.facts.items():
         if facts.arguments.problems:
             for found in facts.arguments.problems:
-                yield _problem(name, facts, found)
+                yield _problem(flow, name, facts, found)
         elif facts.outcome.fails_on == "arguments":
             yield _construction_problem(flow, name, facts)
 
 
-def _problem(name: str, facts: NodeFacts, found: ArgumentProblem) -> Problem:
+def _problem(flow: Dataflow, name: str, facts: NodeFacts, found: ArgumentProblem) -> Problem:
     parameter = facts.type.param(found.param)
     if found.code == "missing-parameter":
         value = "PATH" if parameter is not None and parameter.kind == "path" else "VALUE"
         option = f"{name}.{found.param}={value}"
-        message = f"{name} {found.message} Set it in the inspector."
-        return Problem("error", found.code, message, node=name, option=option)
+        is_rows = facts.type.key == EMBEDDING and found.param == ROWS
+        advice, fix = (fitting_rows(flow, name) if is_rows else None) or ("Set it in the inspector.", None)
+        return Problem("error", found.code, f"{name} {found.message} {advice}", node=name, option=option, fix=fix)
     if found.code == "unknown-parameter":
         names = [parameter.name for parameter in facts.type.params]
         matches = difflib.get_close_matches(found.param, names, n=1)

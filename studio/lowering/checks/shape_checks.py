@@ -17,6 +17,7 @@ from studio.lowering.checks.batch_size_check import different_batch_sizes
 from studio.lowering.checks.miswired_inputs import (
     batch_flattened,
     class_scores_in_binary_metric,
+    classes_last,
     different_width,
     encoder_on_inputs,
     images_as_steps,
@@ -301,6 +302,7 @@ EXPLAINERS: tuple[Callable[[Dataflow, str, NodeFacts], Problem | None], ...] = (
     literal_batch,
     wrong_output_count,
     _explicit_size,
+    classes_last,
     _unflattened_scores,
     _wrong_dtype,
     _varying_sizes,

@@ -11,6 +11,7 @@ from studio.document.graph_walk import walk
 from studio.document.model import Document, Endpoint, Wire
 from studio.lowering.analysis.node_graph import NodeGraph, port_of
 from studio.lowering.checks.sharing_checks import owner_problems
+from studio.lowering.checks.upstream_causes import LOSS_OR_METRIC
 from studio.lowering.connection_rules import refusal
 from studio.lowering.problems import quick_fixes
 from studio.lowering.problems.problem import Fix, Problem
@@ -172,7 +173,10 @@ def _unconnected_node(graph: NodeGraph, name: str) -> Problem:
 
 
 def _likely_source(graph: NodeGraph, end: Endpoint) -> Endpoint | None:
-    """The most likely source of an input: the target output of the loader, or the only unused output of the type."""
+    """The most likely source of an input: the target output of the loader, or the only unused output of the type.
+
+    Targets are suggested only where a loss or metric compares with them: a network that reads them learns nothing.
+    """
     port = port_of(graph.types, end, "input")
     loaders = graph.with_role(Role.LOADER)
     if end.port == "target" and len(loaders) == 1:
@@ -181,7 +185,9 @@ def _likely_source(graph: NodeGraph, end: Endpoint) -> Endpoint | None:
     if len(unused) > MAX_CANDIDATES:
         return None
     downstream = set(walk([end.node], lambda name: [wire.target.node for wire in graph.outgoing_wires.get(name, ())]))
-    candidates = [output for output in unused if output.node not in downstream]
+    compares = graph.types[end.node].role in LOSS_OR_METRIC
+    targets = () if compares else {Endpoint(name, "target") for name in loaders}
+    candidates = [output for output in unused if output.node not in downstream and output not in targets]
     return candidates[0] if len(candidates) == 1 else None
 
 

@@ -21,6 +21,7 @@ from studio.document.block_grouping import group, unpack
 from studio.document.document_errors import EditError
 from studio.document.model import Document
 from studio.lowering.analysis.block_types import INSIDE, known_type
+from studio.lowering.analysis.open_ends import open_ends
 from studio.ui.canvas import composite_edits
 from studio.ui.canvas.canvas_context import CanvasContext
 from studio.ui.canvas.geometry import GRID, Box, bounds, snap
@@ -51,10 +52,13 @@ class BlockActions:
         inside = store.block
         block = free_block_name(store.project.document, _common_name(names))
         boxes = self._scene.boxes()
+        ends = open_ends(store.document, store.catalogue, names)
         made: list[str] = []
 
         def change(document: Document) -> Document:
-            document, instance = group(document, names, block, inside=inside or None)
+            document, instance = group(
+                document, names, block, inside=inside or None, open_inputs=ends.inputs, open_outputs=ends.outputs
+            )
             self._check_types(names)
             made.append(instance)
             graph = view(document, inside) if inside else document

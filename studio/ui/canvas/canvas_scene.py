@@ -249,6 +249,7 @@ class CanvasScene(QGraphicsScene):
     def preview(self, positions: Mapping[str, tuple[float, float]]) -> None:
         """Show nodes at temporary positions until `end_preview` or the next document change."""
         self._previewed |= positions.keys()
+        self._lift_previewed()
         self._set_positions(positions)
 
     def preview_items(self, items: MovedItems, dx: float, dy: float) -> None:
@@ -272,6 +273,7 @@ class CanvasScene(QGraphicsScene):
             self._finish_move()
         nodes, names = self._document.nodes, self._previewed
         self._previewed = set()
+        self._lift_previewed()
         self._set_positions({name: nodes[name].at for name in names if name in nodes})
 
     def take_widened_nodes(self) -> dict[str, float]:
@@ -316,6 +318,12 @@ class CanvasScene(QGraphicsScene):
         else:
             self.overview_layer.refresh()
         self.moved.emit()
+
+    def _lift_previewed(self) -> None:
+        """Let wires pass below a moved node without wires: they would dodge it, so that it could not be inserted."""
+        name = next(iter(self._previewed)) if len(self._previewed) == 1 else ""
+        node = None if self._wires_at.get(name) else self.nodes.get(name)
+        self.wire_router.lift(() if node is None else (node,))
 
     def _wires_with_points(self) -> Iterator[tuple[Wire, WireItem]]:
         """The wires with reroute points, in the order of the document."""

@@ -13,6 +13,8 @@ from studio.lowering import check, lower
 from studio.nodes import catalogue
 from tests.studio.lowering.graphs import changed, digits, document, mlp, wire, without
 
+TWO_WIRES = "two outputs left, one of them the targets"
+
 
 def linear(size: int, **params: int) -> Node:
     return Node("nn.Linear", {"out_features": size, **params})
@@ -43,6 +45,31 @@ def table(folder: Path, task: str, loss: str, *layers: str | Node) -> Document:
     wires = [f"{a} -> {b}" for a, b in zip(ends, into, strict=True)]
     more = ["table.samples -> batches.samples", "batches.target -> loss.target", "loss.loss -> adam.loss"]
     return document({**nodes, "adam": "optim.Adam"}, [*wires, *more])
+
+
+def characters(*layers: str | Node, rows: int | None = 62, **more: str | Node) -> Document:
+    """A network that predicts the next characters of a text, with more layers after its scores."""
+    size = {} if rows is None else {"num_embeddings": rows}
+    chosen = [Node("nn.Embedding", {"embedding_dim": 8, **size}), linear(62), *layers]
+    names = [f"layer{number}" for number in range(len(chosen))]
+    nodes = {"text": "data.Shakespeare", "batches": "data.Batches", **dict(zip(names, chosen, strict=True))}
+    ends = ["text.samples", "batches.input", *(f"{name}.output" for name in names), "loss.loss"]
+    into = ["batches.samples", *(f"{n}.{'input' if n < 'layer2' else 'x'}" for n in names), "loss.input", "adam.loss"]
+    wires = [f"{a} -> {b}" for a, b in zip(ends, into, strict=True)]
+    nodes |= {"loss": "nn.CrossEntropyLoss", "adam": "optim.Adam", **more}
+    return document(nodes, [*wires, "batches.target -> loss.target"])
+
+
+def mask_without_scores() -> Document:
+    """Softmax of a causal mask, to which the attention scores were not added."""
+    nodes = {"scores": "ops.matmul", "mask": "nn.CausalMask", "weights": "nn.Softmax", "mixed": "ops.matmul"}
+    nodes["query"], nodes["turned"] = linear(8), Node("ops.transpose", {"dim0": 1, "dim1": 2})
+    base = characters(Node("ops.transpose", {"dim0": 1, "dim1": 2}), **nodes)
+    return rewired(base, ["layer0.output -> layer1.input"], [
+        "layer0.output -> query.input", "query.output -> scores.x", "layer0.output -> turned.x",
+        "turned.output -> scores.y", "scores.output -> mask.input", "mask.output -> weights.input",
+        "weights.output -> mixed.x", "layer0.output -> mixed.y", "mixed.output -> layer1.input",
+    ])  # fmt: skip
 
 
 def joined() -> Document:
@@ -169,6 +196,20 @@ GRAPHS = {
         "rows",
         "Set num_embeddings to 17",
     ),
+    "classes last": (characters, "shape-mismatch", "loss", "Insert Transpose(dim0=1, dim1=2) before loss.input"),
+    "no number of embeddings": (
+        lambda: characters(Node("ops.transpose", {"dim0": 1, "dim1": 2}), rows=None),
+        "missing-parameter",
+        "layer0",
+        "Set num_embeddings to 62",
+    ),
+    "mask without scores": (mask_without_scores, "no-gradient", "mask", "to be added to attention scores"),
+    TWO_WIRES: (
+        lambda: without(mlp(), "batches.input -> flatten.input", "batches.target -> cross_entropy.target"),
+        "missing-wire",
+        "flatten",
+        "Connect batches.input to it",
+    ),
 }  # fmt: skip
 TABLES = {
     "three outputs": (("number", "nn.MSELoss", linear(3)), "shape-mismatch", "layer0", "Set out_features of layer0"),
@@ -206,7 +247,7 @@ def test_problem_is_at_the_cause_and_its_fix_works(name: str, tmp_path: Path) ->
     found = check(wrong, catalogue(), tmp_path).problems
     [problem] = [one for one in found if one.code == code and one.node == node]
     assert remedy in problem.message
-    assert [one for one in found if one.severity == "error"] in ([], [problem]) or name in TABLES
+    assert [one for one in found if one.severity == "error"] in ([], [problem]) or name in (*TABLES, TWO_WIRES)
     for _ in range(4):
         left = check(wrong, catalogue(), tmp_path)
         offered = next((one.fix for one in left.problems if one.fix is not None), None)

@@ -10,7 +10,7 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QMenu
 from pytestqt.qtbot import QtBot
 
-from studio.document import edits
+from studio.document import blocks, edits
 from studio.document.block_locations import Step
 from studio.document.model import Document, Node
 from studio.lowering.check import Checker
@@ -90,6 +90,27 @@ def test_grouping_opens_the_name_editor_and_names_the_block(
     store.undo()
     store.undo()
     assert store.document == normalized()
+
+
+def test_inputs_and_outputs_without_wires_become_ports(
+    view: CanvasView, store: ProjectStore, user: MouseAndKeyboard
+) -> None:
+    """So that a part of a network can be grouped before the rest exists."""
+
+    def cut(document: Document) -> Document:
+        document = edits.add(document, "sum", Node("ops.add", at=(660, 120)))
+        document = edits.connect(document, wire("relu.output -> sum.x"))
+        outside = [each for each in document.wires if "loss" in (each.source.node, each.target.node)]
+        return edits.disconnect(document, outside)
+
+    store.edit("Cut", cut)
+    for name in ("hidden", "relu", "sum"):
+        user.click(user.node(name), keys=SHIFT)
+    key(view, (Key.Key_G, CTRL), Key.Key_Return)
+    [block] = store.document.blocks.values()
+    assert [name for name, node in block.nodes.items() if node.type == blocks.INPUT] == ["input", "y"]
+    assert [name for name, node in block.nodes.items() if node.type == blocks.OUTPUT] == ["output"]
+    assert {"y.output -> sum.y", "sum.output -> output.input"} <= {str(each) for each in block.wires}
 
 
 def test_a_block_is_placed_where_it_overlaps_nothing(make_view: MakeView) -> None:

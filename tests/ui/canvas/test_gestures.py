@@ -9,8 +9,9 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
 
 from studio.document import edits
-from studio.document.model import Node
+from studio.document.model import Document, Node
 from studio.nodes.catalogue import catalogue
+from studio.ui.canvas import composite_edits
 from studio.ui.canvas.canvas_view import CanvasView
 from studio.ui.canvas.geometry import Side
 from studio.ui.project.project_store import ProjectStore
@@ -151,6 +152,31 @@ def test_node_dropped_on_a_wire_is_inserted(user: MouseAndKeyboard, store: Proje
     store.undo()
     assert "hidden.output -> relu.input" in wires(store)
     assert store.document.nodes["drop"].at == (560, 200)
+
+
+def test_a_wire_does_not_dodge_the_node_to_be_inserted(user: MouseAndKeyboard, store: ProjectStore) -> None:
+    def edit(document: Document) -> Document:
+        document = composite_edits.move_nodes(document, {"relu": (760, 0), "loss": (980, 0), "adam": (1200, 0)})
+        return edits.add(document, "drop", Node("nn.Dropout", at=(600, 0)))
+
+    store.edit("Add", edit)
+    router = user.view.canvas_scene.wire_router
+    router.finish()
+    item = next(item for wire, item in user.view.canvas_scene.wires.items() if wire.target.node == "relu")
+    dodged, start = item.curve, user.node("drop")
+    user.hold(start, start + QPoint(0, 150))
+    router.finish()
+    straight = item.curve
+    assert straight != dodged
+    user.move(start, button=Qt.MouseButton.LeftButton)
+    router.finish()
+    assert item.curve == straight
+    user.key(Qt.Key.Key_Escape)
+    user.release(start)
+    router.finish()
+    assert item.curve == dodged
+    user.drag(start, start + QPoint(0, 150), start + QPoint(0, 20), start)
+    assert {"hidden.output -> drop.input", "drop.output -> relu.input"} <= wires(store)
 
 
 def test_node_without_matching_ports_is_not_inserted(user: MouseAndKeyboard, store: ProjectStore) -> None:

@@ -45,6 +45,8 @@ class WireRouter(QObject):
         self.node_boxes: SpatialIndex[NodeItem] = SpatialIndex()
         self.wire_boxes: SpatialIndex[WireItem] = SpatialIndex()
         self._wires: set[WireItem] = set()
+        self._lifted: frozenset[NodeItem] = frozenset()
+        """Nodes that wires do not avoid."""
         self._changed_areas: set[Box] = set()
         self._waiting: list[tuple[tuple[float, Wire], int, WireItem]] = []
         """A heap; the shortest wire is first. The numbers order wires that are equal because one was removed."""
@@ -76,6 +78,13 @@ class WireRouter(QObject):
     def remove_node(self, node: NodeItem) -> None:
         self._changed_areas.add(node.box)
         self.node_boxes.remove(node)
+
+    def lift(self, nodes: Iterable[NodeItem]) -> None:
+        """Let wires pass below these nodes, and avoid all others again."""
+        lifted = frozenset(nodes)
+        boxes = (self.node_boxes.get(node) for node in lifted ^ self._lifted)
+        self._changed_areas.update(box for box in boxes if box is not None)
+        self._lifted = lifted
 
     def place_wire(self, wire: WireItem) -> None:
         """Record that a wire was added or has new end points."""
@@ -189,7 +198,8 @@ class WireRouter(QObject):
             for each in self.wire_boxes.near(area)
             if each.rank < wire.rank and each.wire.source != wire.wire.source
         ]
+        nodes = self.node_boxes.near(area)
         return Obstacles(
-            list(self.node_boxes.near(area).values()),
+            [box for node, box in nodes.items() if node not in self._lifted] if self._lifted else list(nodes.values()),
             [each.curve for each in others] if len(others) <= _MAX_WIRES else (),
         )
