@@ -165,6 +165,20 @@ def lower(report: Report, name: str | None = None) -> Program:
     flow = report.checked
     if untrusted := untrusted_code(flow.document):
         raise LoweringError((untrusted_problem(untrusted),))
+    return shown_program(report, name)
+
+
+def shown_program(report: Report, name: str | None = None) -> Program:
+    """The program of a checked document, to be read. Unlike that of `lower`, it may have code that is not trusted.
+
+    `Program.build` refuses such code.
+
+    Raises:
+        LoweringError: the report has errors.
+    """
+    if report.errors:
+        raise LoweringError(report.errors)
+    flow = report.checked
     try:
         source = write_program(flow, name)
     except UnsafeSyntaxError as error:

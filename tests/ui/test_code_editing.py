@@ -152,7 +152,7 @@ def generation(monkeypatch: pytest.MonkeyPatch) -> Iterator[threading.Event]:
         assert may_generate.wait(30)
         return lower(*arguments)
 
-    monkeypatch.setattr(code_panel, "lower", generated)
+    monkeypatch.setattr(code_panel, "shown_program", generated)
     yield may_generate
     may_generate.set()
 

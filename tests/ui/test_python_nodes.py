@@ -9,12 +9,15 @@ from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 
 from studio.document import edits, project_files
+from studio.document.code_trust import TRUST, source_digest
 from studio.document.model import Document, Endpoint, Node, Wire
 from studio.lowering.user_code.code_loader import is_trusted
 from studio.nodes.python_node import PYTHON
+from studio.ui.panels.code.code_panel import CodePanel
 from studio.ui.panels.inspector.code_field import CodeField
 from studio.ui.window.notification_bar import NotificationBar
 from studio.ui.window.trust_dialog import TrustDialog
+from tests.studio.code import code, with_code
 
 HARMFUL = "open({path!r}, 'w').close()\n\n\ndef doubled(x):\n    return 2 * x\n"
 
@@ -103,3 +106,72 @@ def test_changes_of_untrusted_code_stay_untrusted(window, qtbot, project_file: P
     assert source.endswith("# checked") and not is_trusted(source)
     checked(qtbot, project)
     assert not (tmp_path / "executed").exists()
+
+
+# -- the Code panel ---------------------------------------------------------------------------
+
+OWN = "def doubled(x):\n    return 2 * x\n"
+
+
+def trained(own: str) -> Document:
+    return with_code({"own": code(own)})
+
+
+def code_panel(window, qtbot, document: Document, path: Path) -> CodePanel:
+    project_files.save(document, path)
+    window.files.open(path)
+    window.docks["code"].reveal()
+    panel = window.docks["code"].panel
+    assert isinstance(panel, CodePanel)
+    qtbot.waitUntil(lambda: "def doubled(x):" in panel.editor.toPlainText(), timeout=20_000)
+    panel.editor.setFocus()
+    return panel
+
+
+def type_behind(panel: CodePanel, before: str, typed: str) -> None:
+    cursor = panel.editor.document().find(before)
+    assert not cursor.isNull(), panel.editor.toPlainText()
+    cursor.setPosition(cursor.selectionEnd())
+    panel.editor.setTextCursor(cursor)
+    QTest.keyClicks(panel.editor, typed)
+
+
+def apply(qtbot, panel: CodePanel) -> None:
+    QTest.keyClick(panel.editor, Qt.Key.Key_Return, Qt.KeyboardModifier.ControlModifier)
+    qtbot.waitUntil(lambda: not panel.draft.isVisible(), timeout=20_000)
+
+
+def test_untrusted_code_is_shown_and_edited_around_without_running(window, qtbot, tmp_path: Path) -> None:
+    source = HARMFUL.format(path=str(tmp_path / "executed"))
+    panel = code_panel(window, qtbot, trained(source), tmp_path / "own.gradwire")
+    store = window.project.store
+    assert "open(" in panel.editor.toPlainText()
+    assert "The Python code of own is not trusted" in panel.notice.text()
+    assert panel.notice.isVisible()
+    type_behind(panel, "Normalize(std=16", "0")
+    apply(qtbot, panel)
+    assert store.document.nodes["normalize"].params == {"std": 160.0}
+    qtbot.waitUntil(lambda: "std=160.0" in panel.editor.toPlainText() and panel.program is not None, timeout=20_000)
+    type_behind(panel, "return 2 * x", " + 1")
+    apply(qtbot, panel)
+    changed = store.document.nodes["own"].params["source"]
+    assert "return 2 * x + 1" in changed
+    assert not is_trusted(changed)
+    checked(qtbot, window.project)
+    assert not (tmp_path / "executed").exists()
+
+
+def test_a_function_edited_in_the_code_panel_is_trusted_and_one_undo_step(window, qtbot, tmp_path: Path) -> None:
+    TRUST.store.add([source_digest(OWN)])
+    panel = code_panel(window, qtbot, trained(OWN), tmp_path / "own.gradwire")
+    store = window.project.store
+    qtbot.waitUntil(lambda: panel.program is not None and not panel.notice.isVisible(), timeout=20_000)
+    type_behind(panel, "return 2 * x", " + 1  # shifted")
+    apply(qtbot, panel)
+    changed = store.document.nodes["own"].params["source"]
+    assert changed == OWN.strip().replace("2 * x", "2 * x + 1  # shifted")
+    assert is_trusted(changed)
+    checked(qtbot, window.project)
+    assert not [each for each in store.report.problems if each.code == "untrusted-code"]
+    store.undo()
+    assert store.document.nodes["own"].params["source"] == OWN

@@ -16,6 +16,8 @@ from studio.nodes.python_source import code_tree, read_code
 
 HEADING = "# Python node "
 """Beginning of the line before each source."""
+END = "# Graph"
+"""The line after the last source."""
 _IMPORTS = {
     "F": "from engine.nn import functional as F",
     "torch": "import engine as torch",
@@ -101,7 +103,7 @@ class CodeSections:
             text += f"\n\n\n{HEADING}{', '.join(section.nodes)}\n"
             placed.append(replace(section, first_line=head.count("\n") + text.count("\n") + 1))
             text += section.text
-        return text, tuple(placed)
+        return f"{text}\n\n\n{END}" if placed else text, tuple(placed)
 
     def _section(self, source: str, path: str, taken: Locals, imported: dict[str, str]) -> CodeSection:
         code, tree = read_code(source), code_tree(source)
@@ -145,4 +147,4 @@ def without_code(text: str, sections: Sequence[CodeSection]) -> str:
     return "\n".join("" if sections and line in _IMPORTS.values() else line for line in lines)
 
 
-__all__ = ["HEADING", "CodeSection", "CodeSections", "without_code"]
+__all__ = ["END", "HEADING", "CodeSection", "CodeSections", "without_code"]

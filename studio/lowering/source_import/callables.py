@@ -84,10 +84,15 @@ class FunctionTarget:
 
 
 class ImportedNames:
-    """The names that imports define, as access paths below the package: {"F": "nn.functional"}."""
+    """The names that imports define, as access paths below the package: {"F": "nn.functional"}.
 
-    def __init__(self) -> None:
+    Args:
+        code: sources of Python nodes by the name of their function or class
+    """
+
+    def __init__(self, code: Mapping[str, str] | None = None) -> None:
         self._paths = dict(KNOWN_NAMES)
+        self.code = code or {}
 
     def add(self, statement: ast.Import | ast.ImportFrom, *, is_strict: bool = True) -> None:
         """Add the names of an import.

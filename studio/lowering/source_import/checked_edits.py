@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 from studio.document.block_expansion import Expansion
@@ -10,11 +11,13 @@ from studio.lowering.check import Checker
 from studio.lowering.problems.problem import Problem
 from studio.lowering.program import Program
 from studio.lowering.report import Report
+from studio.lowering.source_import.code_text import edited_text
 from studio.lowering.source_import.inferred_sizes import infer_sizes
-from studio.lowering.source_import.source_edits import apply_source
+from studio.lowering.source_import.module_source import NodeSource
+from studio.lowering.source_import.source_edits import apply_source, read_edited
 from studio.lowering.source_import.source_errors import SourceError
-from studio.lowering.source_import.source_reader import parse, read_modules
 from studio.nodes.catalogue import Catalogue
+from studio.nodes.python_node import PYTHON, source_of
 
 
 def apply_checked(
@@ -45,14 +48,22 @@ def apply_checked(
 
 def _line_of(problem: Problem, document: Document, text: str, program: Program, catalogue: Catalogue) -> int:
     """The line that makes the node that has a problem."""
-    classes = read_modules(parse(text), catalogue)
+    classes = read_edited(text, program, catalogue)
     block, name = _located(document, problem.node or problem.affected or "")
     titles = {each.block: title for title, each in program.names.items()}
     for title in (titles.get(block, block), program.model_class):
         node = classes[title].nodes.get(name) if title in classes else None
         if node is not None:
-            return node.made_line
+            return _code_line(problem, node, text, program) or node.made_line
     return classes[program.model_class].line
+
+
+def _code_line(problem: Problem, node: NodeSource, text: str, program: Program) -> int | None:
+    """The line of the code of a Python node that failed."""
+    found = re.match(r"[^:]*: line (\d+): ", problem.message) if node.target == PYTHON else None
+    sections = edited_text(text, program.code).sections if found is not None else ()
+    section = next((each for each in sections if each.source == source_of(node.arguments)), None)
+    return None if section is None or found is None else section.first_line + int(found[1]) - 1
 
 
 def _located(document: Document, path: str) -> tuple[str, str]:

@@ -14,6 +14,8 @@ from studio.lowering.source_import.literal_values import literal_value
 from studio.lowering.source_import.module_source import REQUIRED, Argument, Each, ModuleSource, Value
 from studio.lowering.source_import.source_errors import refuse, shown
 from studio.nodes.catalogue import Catalogue
+from studio.nodes.python_node import DEFAULT_SOURCE, PYTHON, SOURCE
+from studio.nodes.python_source import read_code
 from studio.nodes.types import NodeType
 
 _COPIES = "nn.ModuleList"
@@ -160,6 +162,8 @@ class _Reader:
             return Layer(
                 name, made.name, self._bound(call, tuple(made.arguments), scope, made.arguments), line, is_instance=True
             )
+        if isinstance(function, ast.Name) and function.id in self._names.code:
+            return self._of_code(name, call, function.id, line, scope)
         path = self._names.path(function)
         found = None if path is None else layer_type(self._catalogue, path)
         if found is None:
@@ -169,6 +173,15 @@ class _Reader:
                 "Use a layer of the palette, or add a class.",
             )
         return Layer(name, found.key, self._bound(call, _argument_names(found), scope), line)
+
+    def _of_code(self, name: str, call: ast.Call, entry: str, line: int, scope: Mapping[str, Value]) -> Layer:
+        """The module of a Python node."""
+        source = self._names.code[entry]
+        code = read_code(source)
+        if not code.is_class:
+            refuse(call, f"{entry} is a function. Call it in forward.")
+        values = self._bound(call, [each.name for each in code.params], scope)
+        return Layer(name, PYTHON, {**source_argument(source), **values}, line)
 
     def _bound(
         self,
@@ -236,6 +249,11 @@ class _Reader:
         return replace(layer, copies=next(iter(counts), Each(())))
 
 
+def source_argument(source: str) -> dict[str, Value]:
+    """The parameter of a Python node with a source; none for the source of new nodes."""
+    return {} if source == DEFAULT_SOURCE else {SOURCE: source}
+
+
 def _is_base_init(function: ast.expr) -> bool:
     """Whether it is `super().__init__`."""
     match function:
@@ -283,4 +301,4 @@ def _layer_path(node: ast.expr) -> str | None:
     return None if before is None else f"{before}.{part}"
 
 
-__all__ = ["Constructor", "Layer", "read_constructor"]
+__all__ = ["Constructor", "Layer", "read_constructor", "source_argument"]

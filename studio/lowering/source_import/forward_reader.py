@@ -17,7 +17,7 @@ from studio.lowering.source_import.callables import (
     ImportedNames,
     function_type,
 )
-from studio.lowering.source_import.constructor_reader import Constructor, Layer
+from studio.lowering.source_import.constructor_reader import Constructor, Layer, source_argument
 from studio.lowering.source_import.definition_values import to_json
 from studio.lowering.source_import.known_statements import Statement, read_statement, variables_of
 from studio.lowering.source_import.literal_values import literal_value
@@ -28,6 +28,8 @@ from studio.lowering.source_import.variable_names import assigned_names, owner_c
 from studio.nodes.adapted_ports import CountedOutputs
 from studio.nodes.catalogue import Catalogue
 from studio.nodes.operation_table import DTYPES
+from studio.nodes.python_node import PYTHON, source_of
+from studio.nodes.python_source import read_code
 from studio.nodes.slice_text import slice_problem
 from studio.nodes.syntax_nodes import SLICE
 from studio.nodes.types import NodeType
@@ -263,6 +265,8 @@ class _Reader:
         path = self._names.path(function)
         if path == _CHECKPOINT:
             return self._checkpoint(node)
+        if isinstance(function, ast.Name) and function.id in self._names.code:
+            return self._code(node, function.id, wanted)
         if path is not None:
             found = function_type(self._catalogue, path)
             arguments = node.args
@@ -296,6 +300,9 @@ class _Reader:
         if layer.is_instance:
             made = self._classes[layer.target]
             return list(made.inputs), [""] * len(made.results)
+        if layer.target == PYTHON:
+            code = read_code(source_of(layer.arguments))
+            return [each.name for each in code.inputs], list(code.outputs)
         node_type = self._catalogue[layer.target]
         return [port.name for port in node_type.inputs], [port.name for port in node_type.outputs]
 
@@ -355,6 +362,25 @@ class _Reader:
         return result
 
     # -- operations and functions
+
+    def _code(self, node: ast.Call, entry: str, wanted: tuple[str, ...]) -> Result:
+        """`scaled(x, scale=2.0)`, a call of the function of a Python node."""
+        source = self._names.code[entry]
+        code = read_code(source)
+        if code.is_class:
+            refuse(node, f"{entry} is a class. Write self.name = {entry}() in __init__, and call self.name here.")
+        params = {each.name for each in code.params}
+        settings = {each.arg: self._setting(each.value) for each in node.keywords if each.arg in params}
+        if len(node.args) > code.leading:
+            tensors = "1 tensor" if code.leading == 1 else f"{code.leading} tensors"
+            refuse(node, f"{entry} takes {tensors} by position. Pass other arguments by name.")
+        call = ast.Call(node.func, node.args, [each for each in node.keywords if each.arg not in params])
+        inputs = self._bound_tensors(ast.copy_location(call, node), node.args, [each.name for each in code.inputs])
+        missing = next((each for each in code.inputs if not each.is_optional and each.name not in inputs), None)
+        if missing is not None:
+            refuse(node, f"{shown(node)} needs {missing.name}.")
+        arguments = {**source_argument(source), **settings}
+        return self.recorded.operation(PYTHON, inputs, arguments, node.lineno, code.outputs, wanted)
 
     def _function(
         self,

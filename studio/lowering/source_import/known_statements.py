@@ -17,6 +17,7 @@ from studio.lowering.codegen.source_writer import ModuleNames
 from studio.nodes.catalogue import Catalogue
 from studio.nodes.growing_inputs import GrowingInputs
 from studio.nodes.operation_nodes import BATCH_SIZE
+from studio.nodes.python_node import PYTHON
 from studio.nodes.syntax_nodes import FORMULA, SLICE
 from studio.nodes.types import NodeType, Role
 
@@ -88,7 +89,7 @@ def variables_of(method: ast.stmt) -> set[str]:
 
 
 def _is_compound(node_type: NodeType, params: Mapping[str, object]) -> bool:
-    if node_type.role is not Role.OPERATION:
+    if node_type.role is not Role.OPERATION or node_type.key == PYTHON:
         return False
     has_batch = any(isinstance(value, list) and BATCH_SIZE in value for value in params.values())
     is_adapted = node_type.adapt is not None and not isinstance(node_type.adapt, GrowingInputs)

@@ -9,6 +9,7 @@ from studio.document import node_names as naming
 from studio.lowering.source_import.constructor_reader import Layer
 from studio.lowering.source_import.module_source import NodeSource, Tensor, Value
 from studio.lowering.source_import.variable_names import is_call_of, name_of
+from studio.nodes.python_node import PYTHON
 
 Result: TypeAlias = Tensor | tuple[Tensor, ...] | None
 """A tensor, several outputs of one node, or None."""
@@ -70,6 +71,7 @@ class RecordedNodes:
         if is_second:
             ports = list(owner.output_names) if owner is not None and owner.output_names else outputs
             name = self._free_name(name_of(variables, ports), layer.target)
+        known = tuple(outputs) if layer.target == PYTHON else ()
         prefix = f"{layer.name}_"
         has_names = layer.is_instance and len(variables) > 1 and all(each.startswith(prefix) for each in variables)
         self.nodes[name] = NodeSource(
@@ -85,7 +87,7 @@ class RecordedNodes:
             frozen=layer.frozen and not is_second,
             recomputed=self.recomputed,
             shares=layer.name if is_second else layer.tied_to,
-            output_names=tuple(each.removeprefix(prefix) for each in variables) if has_names else (),
+            output_names=tuple(each.removeprefix(prefix) for each in variables) if has_names else known,
         )
         return _outputs(name, len(outputs))
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import io
 import tokenize
+from collections.abc import Mapping
 from dataclasses import replace
 
 from msgspec import structs
@@ -13,6 +14,7 @@ from studio.document.block_edits import remove_block, rename_block
 from studio.document.document_errors import EditError
 from studio.document.model import Block, Document
 from studio.lowering.program import Program
+from studio.lowering.source_import.code_text import ProgramText, edited_text, generated_text
 from studio.lowering.source_import.known_statements import known_statements
 from studio.lowering.source_import.module_change import Classes, Graph, ModuleChange
 from studio.lowering.source_import.module_edits import apply_change
@@ -21,6 +23,7 @@ from studio.lowering.source_import.source_errors import SourceError
 from studio.lowering.source_import.source_reader import Source, parse, read_modules
 from studio.lowering.source_import.task_edits import edit_task
 from studio.nodes.catalogue import Catalogue
+from studio.nodes.python_node import PYTHON, source_of
 
 
 def apply_source(document: Document, program: Program, text: str, catalogue: Catalogue) -> Document:
@@ -33,20 +36,37 @@ def apply_source(document: Document, program: Program, text: str, catalogue: Cat
     """
     if text == program.source:
         return document
-    if program.code:
-        nodes = ", ".join(node for section in program.code for node in section.nodes)
-        raise SourceError(f"The code of a project with Python nodes ({nodes}) cannot be edited here. Edit its graph.")
-    _check_comments(text)
-    before, after = parse(program.source), parse(text)
+    typed = edited_text(text, program.code)
+    _check_comments(typed.graph)
+    before, after = _parsed(generated_text(program)), _parsed(typed)
     if program.model_class not in after.classes:
         raise SourceError(f"The class {program.model_class} is missing. It is the model; its name is the project's.")
     document, before, program = _renamed_classes(document, before, after, program)
     known = known_statements(document, catalogue, before.classes, program.names, program.lines)
     old = read_modules(before, catalogue, statements=known)
     new = read_modules(after, catalogue, statements=known)
+    _check_used(typed, new)
     document, renamed = _edit_classes(document, program, Classes(old, new), catalogue)
     task = _task(after, program.task_class)
     return edit_task(document, catalogue, _task(before), task, program.lines, renamed)
+
+
+def read_edited(text: str, program: Program, catalogue: Catalogue) -> dict[str, ModuleSource]:
+    """The classes of an edited program. Raises SourceError."""
+    return read_modules(_parsed(edited_text(text, program.code)), catalogue)
+
+
+def _parsed(program: ProgramText) -> Source:
+    return parse(program.graph, code=program.sources)
+
+
+def _check_used(typed: ProgramText, modules: Mapping[str, ModuleSource]) -> None:
+    """Refuse new sources that no node has, as the graph would lose them."""
+    nodes = [node for module in modules.values() for node in module.nodes.values()]
+    used = {source_of(node.arguments) for node in nodes if node.target == PYTHON}
+    for section in typed.sections:
+        if not section.is_known and section.source not in used:
+            raise SourceError(f"No class uses {section.entry}. Call it in forward, or remove it.", section.first_line)
 
 
 def _check_comments(text: str) -> None:
@@ -176,4 +196,4 @@ def _task(source: Source, wanted: str | None = None) -> ast.ClassDef:
     return found[0]
 
 
-__all__ = ["apply_source"]
+__all__ = ["apply_source", "read_edited"]

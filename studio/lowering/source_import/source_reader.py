@@ -30,10 +30,11 @@ class Source:
     """Statements that are neither imports nor module classes."""
 
 
-def parse(text: str, *, is_file: bool = False) -> Source:
+def parse(text: str, *, is_file: bool = False, code: Mapping[str, str] | None = None) -> Source:
     """Parse source.
 
     Args:
+        code: sources of Python nodes, which the text does not have, by the name of their function or class
         is_file: also accept imports that no class may use, and classes that derive from other classes of the source
 
     Raises:
@@ -48,7 +49,7 @@ def parse(text: str, *, is_file: bool = False) -> Source:
         raise SourceError(f"Syntax error: {error.msg}.", error.lineno or 1, column) from None
     except (ValueError, RecursionError, MemoryError) as error:
         raise SourceError(f"This is not Python source: {error or 'it is nested too deeply'}.") from None
-    names = ImportedNames()
+    names = ImportedNames(code)
     classes: dict[str, ast.ClassDef] = {}
     others: list[ast.stmt] = []
     for statement in tree.body:

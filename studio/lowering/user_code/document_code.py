@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from studio.document.block_expansion import Expansion
 from studio.document.code_trust import TRUST, source_digest
+from studio.document.document_errors import FileError
 from studio.document.model import Document
 from studio.lowering.user_code.code_loader import is_trusted
 from studio.nodes.python_node import DEFAULT_SOURCE, PYTHON, source_of
@@ -41,6 +44,21 @@ def trust_code(document: Document, label: str = "") -> None:
         TRUST.store.add([digest], f"{label} {paths[0]}".strip())
 
 
+def trust_typed(before: Iterable[str], sources: Iterable[str]) -> None:
+    """Remember that the user trusts sources that the user typed; without a file, only while the program runs.
+
+    Args:
+        before: the sources that they change. If one of these is not trusted, neither are the changed ones
+    """
+    typed = [source for source in sources if not is_trusted(source)]
+    if not typed or not all(map(is_trusted, before)):
+        return
+    try:
+        TRUST.store.add(map(source_digest, typed), "typed in the window")
+    except FileError:
+        TRUST.allow(typed)
+
+
 def _by_source(flat: Document) -> dict[str, list[str]]:
     found: dict[str, list[str]] = {}
     for path, node in flat.nodes.items():
@@ -49,4 +67,4 @@ def _by_source(flat: Document) -> dict[str, list[str]]:
     return found
 
 
-__all__ = ["allow_code", "document_code", "trust_code", "untrusted_code"]
+__all__ = ["allow_code", "document_code", "trust_code", "trust_typed", "untrusted_code"]

@@ -10,9 +10,12 @@ from PySide6.QtWidgets import QApplication, QStackedLayout, QVBoxLayout, QWidget
 
 from studio.document.block_locations import Renaming, first_paths
 from studio.document.model import Document
-from studio.lowering.program import LoweringError, Program, lower
+from studio.lowering.program import LoweringError, Program, shown_program
 from studio.lowering.source_import.checked_edits import apply_checked
+from studio.lowering.source_import.code_text import typed_sources
 from studio.lowering.source_import.source_errors import SourceError
+from studio.lowering.user_code.code_loader import is_trusted
+from studio.lowering.user_code.document_code import trust_typed
 from studio.ui.latest_task import LatestTask
 from studio.ui.panels.code.code_corner import CodeCorner
 from studio.ui.panels.code.code_editor import CodeEditor, CodeError
@@ -61,9 +64,9 @@ class CodePanel(QWidget):
         self.editor.setAccessibleName("Code")
         self.editor.make_editable()
         self._highlighter = PythonHighlighter(self.editor.document(), theme.current())
-        self._notice = label("", "warning")
-        self._notice.setContentsMargins(12, 6, 12, 6)
-        self._notice.hide()
+        self.notice = label("", "warning")
+        self.notice.setContentsMargins(12, 6, 12, 6)
+        self.notice.hide()
         self.draft = DraftBar(self.apply, self.revert)
         self._corner = CodeCorner(self._copy)
         self.activity = self._corner.activity
@@ -72,7 +75,7 @@ class CodePanel(QWidget):
         column = QVBoxLayout(page)
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(0)
-        column.addWidget(self._notice)
+        column.addWidget(self.notice)
         column.addWidget(self.editor, 1)
         column.addWidget(self.draft)
         self._empty = EmptyState("code", "No code yet", "The Python code generated from your graph appears here.")
@@ -114,7 +117,7 @@ class CodePanel(QWidget):
                 self._show_errors(len(report.errors))
             return
         self._corner.show_activity()
-        self._generator.request(document, partial(lower, report, self._store.name))
+        self._generator.request(document, partial(shown_program, report, self._store.name))
 
     def _on_generated(self, document: Document, result: Program | LoweringError | Exception) -> None:
         if document is not self._store.document:
@@ -135,7 +138,7 @@ class CodePanel(QWidget):
             if self._shown is not document:
                 return
             self._rebase_draft(source)
-        self._notice.hide()
+        self._show_trust(program)
         self._stack.setCurrentIndex(1)
         self._program, self._shown, self._clean = program, document, source
         if is_draft:
@@ -143,6 +146,17 @@ class CodePanel(QWidget):
         else:
             self._show_source(source)
             self._mark()
+
+    def _show_trust(self, program: Program) -> None:
+        untrusted = [node for each in program.code if not is_trusted(each.source) for node in each.nodes]
+        more = f" and {len(untrusted) - 1} more" if len(untrusted) > 1 else ""
+        self.notice.setText(
+            f"The Python code of {untrusted[0]}{more} is not trusted, so it is not run. "
+            "Read it, then choose File › Trust Python code."
+            if untrusted
+            else ""
+        )
+        self.notice.setVisible(bool(untrusted))
 
     def _rebase_draft(self, source: str) -> None:
         """Make the draft one of the code that was generated for the draft that was applied before."""
@@ -183,6 +197,7 @@ class CodePanel(QWidget):
         self._mark()
 
     def _commit(self, made: Document) -> None:
+        self._trust_draft()
         self._end_draft()
         if made is self._store.document:  # only spaces or names of variables differ
             self.revert()
@@ -190,6 +205,12 @@ class CodePanel(QWidget):
         # The text is replaced by the code of the new graph. A draft that is typed until then is one of that code.
         self._program, self._shown, self._clean = None, made, self.editor.toPlainText()
         self._store.edit("Edit code", lambda _: made)
+
+    def _trust_draft(self) -> None:
+        """Trust code that the user typed, unless the program has code that is not trusted."""
+        if self._program is not None:
+            typed = typed_sources(self._program, self.editor.toPlainText())
+            trust_typed([section.source for section in self._program.code], typed)
 
     def _end_draft(self) -> None:
         self._pause.stop()
@@ -262,8 +283,8 @@ class CodePanel(QWidget):
             self._empty.set_text("No code yet", f"Fix {errors} in the graph to generate code.")
             self._stack.setCurrentIndex(0)
         else:
-            self._notice.setText(f"The graph has {errors}. This is the code of the last valid graph.")
-            self._notice.show()
+            self.notice.setText(f"The graph has {errors}. This is the code of the last valid graph.")
+            self.notice.show()
 
     def _mark(self, *_: object) -> None:
         """Highlight the lines of the selected nodes. The code may be that of an older graph."""

@@ -8,9 +8,7 @@ from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QFocusEvent, QFontMetricsF
 
 from engine.registry import Parameter
-from studio.document.code_trust import TRUST, source_digest
-from studio.document.document_errors import FileError
-from studio.lowering.user_code.code_loader import is_trusted
+from studio.lowering.user_code.document_code import trust_typed
 from studio.nodes.python_source import code_error
 from studio.ui.panels.code.code_editor import CodeEditor, CodeError
 from studio.ui.panels.inspector.parameter_fields import Field
@@ -60,8 +58,7 @@ class CodeField(Field):
         source, before = self.text(), self._source
         if source == before:
             return
-        if is_trusted(before) and not is_trusted(source):
-            _trust(source)
+        trust_typed([before], [source])
         self._source = source
         self.code.document().setModified(False)
         self._fit()
@@ -86,11 +83,3 @@ class _SourceEditor(CodeEditor):
         super().focusOutEvent(event)
         if event.reason() not in (Qt.FocusReason.PopupFocusReason, Qt.FocusReason.ActiveWindowFocusReason):
             self.left.emit()
-
-
-def _trust(source: str) -> None:
-    """Remember that the user trusts a source; only while the program runs if the file cannot be written."""
-    try:
-        TRUST.store.add([source_digest(source)], "typed in the window")
-    except FileError:
-        TRUST.allow([source])
