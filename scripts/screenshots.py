@@ -55,6 +55,7 @@ def main() -> int:
                 settings = Settings(Path(folder) / f"{mode}-{name}.ini")
                 settings.preferences.set(THEME, mode)
                 settings.preferences.set(REDUCE_MOTION, True)
+                settings.answered_tour = True
                 window = app.make_window(settings, Path(folder) / "state")
                 window.resize(*SIZE)
                 window.show()

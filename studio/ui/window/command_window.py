@@ -5,16 +5,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from PySide6.QtWidgets import QMainWindow
+from PySide6.QtWidgets import QMainWindow, QWidget
 
 from studio.ui.canvas.canvas_view import CanvasView
 from studio.ui.command_registry import CommandRegistry
+from studio.ui.project.open_projects import OpenProjects
 from studio.ui.project.project import Project
 from studio.ui.settings import Settings
 from studio.ui.theme.theme import ThemeManager
 from studio.ui.window.dock_area import DockArea
 from studio.ui.window.file_actions import FileActions
 from studio.ui.window.project_view import ProjectView
+from studio.ui.window.top_bar import TopBar
 
 
 class CommandWindow(QMainWindow):
@@ -23,9 +25,11 @@ class CommandWindow(QMainWindow):
     commands: CommandRegistry
     docks: DockArea
     files: FileActions
+    open_projects: OpenProjects
     project_views: dict[Project, ProjectView]
     settings: Settings
     themes: ThemeManager
+    topbar: TopBar
 
     @property
     def project(self) -> Project | None:
@@ -61,6 +65,18 @@ class CommandWindow(QMainWindow):
         raise NotImplementedError
 
     def open_palette(self) -> None:
+        raise NotImplementedError
+
+    def start_tour(self) -> None:
+        raise NotImplementedError
+
+    @property
+    def tour_card(self) -> QWidget | None:
+        """The card of the tour while it is shown."""
+        raise NotImplementedError
+
+    def show_panels(self) -> None:
+        """Leave focus mode."""
         raise NotImplementedError
 
     def toggle_focus(self) -> None:

@@ -44,6 +44,7 @@ from studio.ui.window.project_view import ProjectView
 from studio.ui.window.settings_dialog import SettingsDialog
 from studio.ui.window.status_bar import StatusBar
 from studio.ui.window.top_bar import TopBar
+from studio.ui.window.tour.tour import Tour
 from studio.ui.window.trust_dialog import TrustDialog, untrusted_in
 from studio.ui.window.welcome_page import WelcomePage
 from studio.ui.window.window_commands import palette_choices, window_commands
@@ -90,6 +91,7 @@ class MainWindow(CommandWindow):
         self.tabs.setTabsClosable(True)
         self.tabs.setMovable(True)
         self.setCentralWidget(self._central_widget())
+        self.tour = Tour(self)
         self._toolbar = self._add_toolbar()
         self._recent = menu_bar.build_menus(self.menuBar(), self.commands)["File/Recent"]
         self._connect()
@@ -129,6 +131,23 @@ class MainWindow(CommandWindow):
         return self.project is not None and self.docks.are_hidden
 
     # -- command handlers
+
+    def start_tour(self) -> None:
+        """Start the tour, or return to it. It is not offered again."""
+        self._decline_tour()
+        self.tour.start()
+
+    @property
+    def tour_card(self) -> QWidget | None:
+        return self.tour.card if self.tour.card.isVisible() else None
+
+    def _decline_tour(self) -> None:
+        self.settings.answered_tour = True
+        self.welcome.offer_tour(False)
+
+    def show_panels(self) -> None:
+        if self.project is not None and self.docks.are_hidden:
+            self._set_chrome(True)
 
     def toggle_focus(self) -> None:
         """Toggle focus mode."""
@@ -347,6 +366,9 @@ class MainWindow(CommandWindow):
         self.welcome.open_dialog_requested.connect(self.files.ask_and_open)
         self.welcome.file_requested.connect(self.files.open)
         self.welcome.template_requested.connect(self._open_template)
+        self.welcome.tour_requested.connect(self.start_tour)
+        self.welcome.tour_declined.connect(self._decline_tour)
+        self.welcome.offer_tour(not self.settings.answered_tour)
         self.welcome.left.connect(lambda: self.open_projects.make_current(self._covered_project))
         self._show_recent()
 

@@ -44,8 +44,11 @@ class TopBar(QWidget):
         row = QHBoxLayout(self)
         row.setContentsMargins(0, 0, 0, 0)
         row.setSpacing(4)
-        for command in ("run.start", "run.pause", "run.step", "run.stop"):
-            button = buttons.command_button(commands.action(command), size=20)
+        self.run_button, *others = (
+            buttons.command_button(commands.action(command), size=20)
+            for command in ("run.start", "run.pause", "run.step", "run.stop")
+        )
+        for button in (self.run_button, *others):
             button.setProperty("kind", "transport")
             row.addWidget(button)
         row.addSpacing(8)

@@ -17,6 +17,7 @@ from studio.ui.widgets import buttons
 from studio.ui.widgets.icon_widget import IconWidget
 from studio.ui.widgets.labels import ElidedLabel, label, tip
 from studio.ui.window.graph_thumbnail import GraphThumbnail
+from studio.ui.window.tour.tour_steps import STEPS
 
 TUTORIALS = Path(__file__).resolve().parents[3] / "docs" / "tutorials"
 _WIDTH, _COLUMNS, _CARD_WIDTH, _START_WIDTH = 1160, 3, 200, 220
@@ -31,6 +32,8 @@ class WelcomePage(QScrollArea):
     """A Path."""
     template_requested = Signal(object, bool)
     """A Template, and whether to train it at once."""
+    tour_requested = Signal()
+    tour_declined = Signal()
     left = Signal()
     """The user returns to the project that the page covers."""
 
@@ -53,7 +56,9 @@ class WelcomePage(QScrollArea):
         outer.addWidget(body, 100)
         outer.addStretch(1)
         self._column.addLayout(self._head())
-        self._column.addSpacing(32)
+        self._column.addSpacing(16)
+        self._column.addWidget(self._tour_offer())
+        self._column.addSpacing(16)
         columns = QHBoxLayout()
         columns.setSpacing(40)
         columns.addWidget(self._start(), 0)
@@ -70,6 +75,10 @@ class WelcomePage(QScrollArea):
             self._recent.addWidget(_RecentFile(path, partial(self.file_requested.emit, path)))
         if not found:
             self._recent.addWidget(label("Files that you open appear here.", "dim", wrap=True))
+
+    def offer_tour(self, is_offered: bool) -> None:
+        """Show or hide the offer of the tour. The entry in the list stays."""
+        self._offer.setVisible(is_offered)
 
     def offer_return(self, project_name: str) -> None:
         """Show the top of the page, with a link to the project that it covers. Empty if there is none."""
@@ -106,6 +115,22 @@ class WelcomePage(QScrollArea):
             row.addWidget(self.first, 0, Qt.AlignmentFlag.AlignVCenter)
         return row
 
+    def _tour_offer(self) -> QWidget:
+        """The offer of the tour at the first start."""
+        self._offer = QFrame()
+        self._offer.setProperty("role", "offer")
+        row = QHBoxLayout(self._offer)
+        row.setContentsMargins(12, 8, 8, 8)
+        row.setSpacing(8)
+        row.addWidget(IconWidget("info", "accent"))
+        text = f"New to Gradwire? The tour builds and trains a network for handwritten digits in {len(STEPS)} steps."
+        row.addWidget(label(text, wrap=True), 1)
+        self.start_tour = buttons.text_button("Start the tour", self.tour_requested.emit)
+        self.decline_tour = buttons.text_button("Not now", self.tour_declined.emit, kind="link")
+        row.addWidget(self.start_tour)
+        row.addWidget(self.decline_tour)
+        return self._offer
+
     def _start(self) -> QWidget:
         start = QWidget()
         column = QVBoxLayout(start)
@@ -119,6 +144,7 @@ class WelcomePage(QScrollArea):
         for title, icon, run in (
             ("New project", "new", self.new_project_requested.emit),
             ("Open project…", "open", self.open_dialog_requested.emit),
+            ("Tour", "help", self.tour_requested.emit),
         ):
             column.addWidget(buttons.text_button(title, run, icon=icon, kind="link"))
         if TUTORIALS.is_dir():

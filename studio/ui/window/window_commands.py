@@ -413,6 +413,16 @@ def _help(window: CommandWindow) -> Iterator[Command]:
         enabled=_when(window, lambda _: True),
     )
     yield Command(
+        "help.tour",
+        "Tour",
+        window.start_tour,
+        (),
+        "Help",
+        "book",
+        help="Build and train a first network, step by step, in a new project",
+        words="tutorial guide introduction getting started first steps learn beginner onboarding walkthrough",
+    )
+    yield Command(
         "help.shortcuts",
         "Keyboard shortcuts…",
         window.open_shortcuts,
@@ -431,9 +441,11 @@ def _switch_compiling(project: Project) -> None:
 
 
 def _go_to_panel(window: CommandWindow, step: int) -> None:
-    """The canvas, then the docks."""
+    """The card of the tour, the canvas, then the docks."""
     shown = [dock.panel for dock in window.docks if dock.isVisible() and not dock.visibleRegion().isEmpty()]
-    keyboard_focus.cycle_focus([panel for panel in (window.canvas, *shown) if panel is not None], step)
+    keyboard_focus.cycle_focus(
+        [panel for panel in (window.tour_card, window.canvas, *shown) if panel is not None], step
+    )
 
 
 def _toggle_dock(window: CommandWindow, name: str) -> None:

@@ -1,0 +1,79 @@
+"""Where the controls are that the tour points at. Closed panels are opened."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from PySide6.QtCore import QPoint, QRect, QRectF
+from PySide6.QtWidgets import QWidget
+
+from studio.ui.canvas.camera import Camera
+from studio.ui.canvas.canvas_view import CanvasView
+from studio.ui.canvas.geometry import Box, bounds
+from studio.ui.window.command_window import CommandWindow
+from studio.ui.window.tour.tour_steps import Target
+
+_NODE_MARGIN = 6
+
+
+class Area(NamedTuple):
+    """A rectangle of a widget."""
+
+    widget: QWidget
+    rect: QRect
+
+
+def prepare(window: CommandWindow, target: Target, nodes: frozenset[str]) -> None:
+    """Make a target visible: leave focus mode, open its panel, or bring these nodes into view."""
+    window.show_panels()
+    window.docks.make_room(window.size())
+    match target:
+        case "canvas":
+            if window.canvas is not None and (box := _box_of(window.canvas, nodes)) is not None:
+                _reveal(window.canvas.camera, QRectF(box.left, box.top, box.width, box.height))
+        case "run button" | "figures":
+            pass
+        case _:
+            window.docks[target].reveal()
+
+
+def find_area(window: CommandWindow, target: Target, nodes: frozenset[str]) -> Area | None:
+    """The area of a target, on the canvas that of these nodes. None while it is not visible."""
+    match target:
+        case "canvas":
+            return None if window.canvas is None else _area_on_canvas(window.canvas, nodes)
+        case "run button":
+            widget = window.topbar.run_button
+        case "figures":
+            widget = window.topbar.live_values
+        case _:
+            widget = window.docks[target]
+    is_visible = widget.isVisible() and not widget.visibleRegion().isEmpty()
+    return Area(widget, widget.rect()) if is_visible else None
+
+
+def _reveal(camera: Camera, rect: QRectF) -> None:
+    visible = camera.visible
+    if rect.width() < visible.width() and rect.height() < visible.height():
+        camera.reveal(rect)
+    else:
+        camera.fit(rect)
+
+
+def _area_on_canvas(canvas: CanvasView, nodes: frozenset[str]) -> Area | None:
+    viewport = canvas.viewport()
+    if not viewport.isVisible():
+        return None
+    box = _box_of(canvas, nodes)
+    if box is not None:
+        corners = QRectF(box.left, box.top, box.width, box.height)
+        top_left, bottom_right = canvas.camera.to_view(corners.topLeft()), canvas.camera.to_view(corners.bottomRight())
+        margin = QPoint(_NODE_MARGIN, _NODE_MARGIN)
+        seen = QRect(top_left.toPoint() - margin, bottom_right.toPoint() + margin).intersected(viewport.rect())
+        if not seen.isEmpty():
+            return Area(viewport, seen)
+    return Area(viewport, viewport.rect())
+
+
+def _box_of(canvas: CanvasView, nodes: frozenset[str]) -> Box | None:
+    return bounds(canvas.canvas_scene.boxes(nodes).values())
