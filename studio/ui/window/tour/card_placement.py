@@ -35,7 +35,7 @@ def place_card(size: QSize, target: QRect | None, room: QRect) -> Placement:
     """
     if target is None or target.isEmpty():
         return Placement(_bounded(QRect(room.bottomLeft(), size), room), "over", None)
-    beside = {side: _bounded(rect, room) for side, rect in _beside(size, target)}
+    beside: dict[Side, QRect] = {side: _bounded(rect, room) for side, rect in _beside(size, target)}
     for side, rect in beside.items():
         if not rect.intersects(target):
             return Placement(rect, side, _tip(side, rect, target))
