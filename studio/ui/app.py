@@ -17,6 +17,7 @@ from PySide6.QtWidgets import QApplication
 from engine.system.syntax import format_traceback
 from studio.nodes.catalogue import catalogue
 from studio.ui import dialogs
+from studio.ui.canvas.accessibility import accessible_canvas
 from studio.ui.garbage_collector import GarbageCollector
 from studio.ui.kernel_precompiler import KernelPrecompiler
 from studio.ui.preferences.declarations import INTERFACE_SCALE
@@ -80,6 +81,7 @@ def make_application(arguments: Sequence[str]) -> QApplication:
     font.setHintingPreference(QFont.HintingPreference.PreferNoHinting)
     application.setFont(font)
     application.setWindowIcon(icons.themed("app", "accent"))
+    accessible_canvas.install()
     stylesheet.apply(application, theme.current())
     theme.manager().changed.connect(partial(stylesheet.apply, application))
     return application

@@ -30,6 +30,7 @@ from PySide6.QtWidgets import QFrame, QGraphicsView, QToolTip, QWidget
 from studio.nodes.palette_search import SearchMatch
 from studio.ui import dialogs
 from studio.ui.canvas import composite_edits, module_import
+from studio.ui.canvas.accessibility.canvas_events import CanvasEvents
 from studio.ui.canvas.block_actions import BlockActions
 from studio.ui.canvas.camera import Camera, is_touchpad
 from studio.ui.canvas.canvas_actions import CanvasActions
@@ -105,6 +106,7 @@ class CanvasView(QGraphicsView):
         self._has_panned = False
         """Whether the canvas was panned since the last full repaint."""
         self._shown = False
+        self._events = CanvasEvents(store, self)
         self._connect(themes)
         self._on_document_changed()
 

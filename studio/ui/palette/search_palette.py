@@ -15,6 +15,7 @@ from studio.ui.palette.node_type_tree import NodeTypeTree
 from studio.ui.palette.palette_delegate import HEADING, ROW, PaletteDelegate
 from studio.ui.palette.palette_offers import Offer
 from studio.ui.theme.theme import ThemeManager
+from studio.ui.widgets.announcement import announce
 from studio.ui.widgets.inputs import LineEdit
 from studio.ui.widgets.labels import quoted
 
@@ -113,6 +114,7 @@ class SearchPalette(QWidget):
         self.tree.setCurrentIndex(leaves[number])
         if number == 0:
             self.tree.scrollToTop()
+        self._announce_current()
 
     def _search(self, text: str) -> None:
         offer = self._offer
@@ -132,6 +134,13 @@ class SearchPalette(QWidget):
         self.note.setVisible(not leaves)
         self.note.setText(f"No nodes match {quoted(text)}" if text.strip() else "No compatible nodes")
         self._arrange(len(groups), len(leaves))
+        self._announce_current()
+
+    def _announce_current(self) -> None:
+        """Let screen readers say the current type, while the focus stays in the field."""
+        if self.isVisible():
+            text = self.tree.currentIndex().data(Qt.ItemDataRole.AccessibleTextRole)
+            announce(self.field, text or self.note.text())
 
     def _arrange(self, headings: int, rows: int) -> None:
         """Fit the height to the content, within the parent."""

@@ -19,6 +19,7 @@ from PySide6.QtWidgets import (
 
 from studio.ui.fuzzy_match import score
 from studio.ui.theme import fonts, icons, theme
+from studio.ui.widgets.announcement import announce
 from studio.ui.widgets.inputs import LineEdit
 from studio.ui.widgets.labels import label
 
@@ -187,6 +188,7 @@ class ChoicePalette(QFrame):
         self.edit.setAccessibleDescription(self._no_match if choice is None else choice.description)
         self._fit()
         if self.isVisible():
+            announce(self.edit, self.edit.accessibleDescription())
             self.current_changed.emit(choice)
 
     @property

@@ -30,6 +30,7 @@ from studio.ui.settings import Settings
 from studio.ui.theme.theme import ThemeManager
 from studio.ui.trials.learning_rate_dialog import LearningRateDialog
 from studio.ui.trials.overfit_dialog import OverfitDialog
+from studio.ui.widgets.announcement import announce
 from studio.ui.widgets.choice_palette import ChoicePalette
 from studio.ui.widgets.labels import shortened
 from studio.ui.widgets.plain_keys import PlainKeyFilter
@@ -252,6 +253,7 @@ class MainWindow(CommandWindow):
     def show_notification(self, notification: NotificationBar) -> None:
         """Show a notification above the canvas."""
         self._notifications.addWidget(notification)
+        announce(notification, notification.text.text())
 
     def _show_library_change(self, text: str, undo: Callable[[], None] | None) -> None:
         self.show_notification(NotificationBar(text, [("Undo", undo)] if undo else [], icon="ok"))

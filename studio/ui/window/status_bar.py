@@ -13,6 +13,7 @@ from studio.ui import number_format
 from studio.ui.compile_status import CompileStatus, compile_status
 from studio.ui.project.project import Project
 from studio.ui.theme import fonts, icons
+from studio.ui.widgets.announcement import announce
 from studio.ui.widgets.compile_status_icon import compile_status_icon
 from studio.ui.widgets.labels import ElidedLabel, label
 
@@ -74,6 +75,7 @@ class StatusBar(QStatusBar):
             self._project.runner.refused.disconnect(self._show_refusal)
             self._project.store.document_changed.disconnect(self._clear_refusal)
             self._project.runner.events.disconnect(self._show_run)
+            self._project.runner.state_changed.disconnect(self._announce_run)
         self._project = project
         if project is not None:
             project.store.report_changed.connect(self.refresh)
@@ -83,6 +85,7 @@ class StatusBar(QStatusBar):
             project.runner.refused.connect(self._show_refusal)
             project.store.document_changed.connect(self._clear_refusal)
             project.runner.events.connect(self._show_run)
+            project.runner.state_changed.connect(self._announce_run)
         self.check.setVisible(project is not None)
         self._show_figures()
         self.refresh()
@@ -107,6 +110,7 @@ class StatusBar(QStatusBar):
     def show_status(self, text: str) -> None:
         """Show a message for a few seconds."""
         self._message.setText(text)
+        announce(self, text)
         self._shows_refusal = False
         self._clear_timer.start(_MESSAGE_MS)
 
@@ -140,6 +144,16 @@ class StatusBar(QStatusBar):
         self._show_figures()
         self._show_compile_status()
 
+    def _announce_run(self, state: str) -> None:
+        """Let screen readers say that a run started, paused or ended, and how."""
+        run = self._project.runner.run if self._project else None
+        if run is None:
+            return
+        progress = run.progress
+        loss = "" if progress.loss is None else f"loss {number_format.measured(progress.loss)}"
+        epoch = f"epoch {progress.epoch}" if progress.step else ""
+        announce(self, ", ".join(filter(None, (f"{run.name} {state}", epoch, loss))))
+
     def _show_compile_status(self, *_: object) -> None:
         """Show whether training steps run eagerly, are being compiled, or run compiled."""
         project = self._project
@@ -169,7 +183,10 @@ class StatusBar(QStatusBar):
         parts = [f"{errors} {'error' if errors == 1 else 'errors'}"] if errors else []
         parts += [f"{warnings} {'warning' if warnings == 1 else 'warnings'}"] if warnings else []
         icon = "error" if errors else "warning" if warnings else "ok"
-        self.check.setText(", ".join(parts) or "No problems")
+        text = ", ".join(parts) or "No problems"
+        if text != self.check.text():
+            announce(self, text)
+        self.check.setText(text)
         self.check.setIcon(icons.themed(icon, icon))
 
     def _value_label(self) -> QLabel:

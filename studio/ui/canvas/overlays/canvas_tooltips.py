@@ -92,7 +92,12 @@ def shape_at(report: Report, scene: CanvasScene, hit: Hit) -> str:
         return next((report.wires.get(wire, "") for wire in scene.graph.incoming(end.node) if wire.target == end), "")
     info = report.nodes.get(end.node)
     spec = info.outputs.get(end.port) if info else None
-    return str(spec) if spec else ""
+    if spec is None:  # samples have their shape at the wire
+        return next(
+            (report.wires.get(wire, "") for wire in scene.graph.outgoing(end.node) if wire.source == end),
+            "",
+        )
+    return str(spec)
 
 
 def _joined(*lines: str) -> str:

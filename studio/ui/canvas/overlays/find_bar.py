@@ -12,6 +12,7 @@ from studio.ui.canvas.node_finder import FoundNode, find_nodes
 from studio.ui.project.scope_store import ScopeStore
 from studio.ui.theme import icons
 from studio.ui.widgets import buttons
+from studio.ui.widgets.announcement import announce
 from studio.ui.widgets.inputs import LineEdit
 from studio.ui.widgets.labels import label
 
@@ -155,6 +156,7 @@ class FindBar(QFrame):
         metrics = self.reason.fontMetrics()
         self.reason.setText(metrics.elidedText(text, Qt.TextElideMode.ElideRight, _WIDTH - 24))
         self.reason.setVisible(bool(text))
+        announce(self.field, ", ".join(filter(None, (self.count.text(), text))))
         self.place()
 
     def _on_document_changed(self) -> None:

@@ -7,6 +7,7 @@ from PySide6.QtGui import QPainter, QPaintEvent
 from PySide6.QtWidgets import QLabel, QWidget
 
 from studio.ui.theme.theme import ThemeManager
+from studio.ui.widgets.announcement import announce
 
 _MAX_WIDTH, _GAP, _DURATION_MS = 320, 16, 4000
 
@@ -27,6 +28,8 @@ class PointerMessage(QLabel):
 
     def show_message(self, text: str, at: QPoint) -> None:
         """Show `text` beside a position in the parent; an empty text hides the message."""
+        if text != self.text() or self.isHidden():
+            announce(self, text)
         self.setText(text)
         if not text:
             self.hide()
