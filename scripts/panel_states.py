@@ -2,13 +2,14 @@
 
     .venv/bin/python scripts/panel_states.py -o DIR [--only runs,import] [--themes light] [--sizes 1024x700] [--scale 2]
 
-A state is a function in window_states.py. Its pictures are named after it, the window's size and the theme. `--only`
+A state is a function in `window_states`. Its pictures are named after it, the window's size and the theme. `--only`
 takes the beginnings of names. With `--scale 2`, pictures have twice the resolution.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 import os
 import sys
 import tempfile
@@ -16,7 +17,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from PySide6.QtCore import QPoint, QRect, QSize, Qt
-from PySide6.QtGui import QColor, QImage, QPainter, QPixmap
+from PySide6.QtGui import QColor, QPainter, QPixmap
 from PySide6.QtWidgets import QApplication, QWidget
 
 from screenshots import THEMES, close, settle
@@ -25,10 +26,12 @@ from studio.ui.preferences.declarations import REDUCE_MOTION, THEME
 from studio.ui.settings import Settings
 from studio.ui.theme import theme
 from studio.ui.window.main_window import MainWindow
-from window_states import STATES
+from window_states import PARTS, STATES
 
 SIZES = ("1024x700", "1440x900")
-COLUMNS, CELLS, CELL = 2, 4, QSize(1000, 625)
+SHEET = QSize(1440, 1000)
+"""Logical pixels of a contact sheet, which shows pictures in their full size."""
+GAP = 8
 
 
 def main() -> int:
@@ -39,22 +42,33 @@ def main() -> int:
     parser.add_argument("--themes", default=",".join(THEMES))
     parser.add_argument("--sizes", default=",".join(SIZES))
     options = parser.parse_args()
-    os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
-    os.environ["QT_SCALE_FACTOR"] = f"{options.scale:g}"
+    sizes = [tuple(map(int, size.split("x"))) for size in options.sizes.split(",")]
     options.out.mkdir(parents=True, exist_ok=True)
+    screens = options.out / "screens.json"
+    screens.write_text(json.dumps({"screens": [_screen(*max(sizes))]}))
+    os.environ["QT_QPA_PLATFORM"] = f"offscreen:configfile={screens}"
+    os.environ["QT_SCALE_FACTOR"] = f"{options.scale:g}"
     application = app.make_application(sys.argv[:1])
-    pictures: list[Path] = []
+    cells: list[QPixmap] = []
     with tempfile.TemporaryDirectory() as folder:
         for name in [name for name in STATES if name.startswith(tuple(options.only.split(",")))]:
-            pictures += _pictures(name, Path(folder) / name, options)
+            cells += _pictures(name, Path(folder) / name, options)
             application.processEvents()
-    for index in range(0, len(pictures), CELLS):
-        print(_sheet(pictures[index : index + CELLS], options.out / f"sheet-{index // CELLS:02}.png"))
+    for number, sheet in enumerate(_sheets(cells)):
+        path = options.out / f"sheet-{number:03}.png"
+        _sheet(sheet).save(str(path))
+        print(path)
     return 0
 
 
-def _pictures(name: str, folder: Path, options: argparse.Namespace) -> Iterator[Path]:
-    """Reach a state once, and yield its pictures in each theme and size."""
+def _screen(width: int, height: int) -> dict[str, object]:
+    """A screen of the offscreen platform, whose default of 800 × 800 pixels would make dialogs small."""
+    area = {"x": 0, "y": 0, "width": width, "height": height}
+    return {"name": "screen", **area, "logicalDpi": 96, "logicalBaseDpi": 96, "dpr": 1}
+
+
+def _pictures(name: str, folder: Path, options: argparse.Namespace) -> Iterator[QPixmap]:
+    """Reach a state once, save its pictures in each theme and size, and yield their parts for contact sheets."""
     folder.mkdir()
     settings = Settings(folder / "settings.ini")
     settings.preferences.set(THEME, options.themes.split(",")[0])
@@ -73,8 +87,9 @@ def _pictures(name: str, folder: Path, options: argparse.Namespace) -> Iterator[
             path = (
                 options.out / f"{name}-{size.width()}-{mode}{'' if options.scale == 1 else f'@{options.scale:g}x'}.png"
             )
-            _grab(window).save(str(path))
-            yield path
+            picture = _grab(window)
+            picture.save(str(path))
+            yield _part(picture, window, PARTS[name])
     for widget in _windows(window):
         widget.close()
     close(window)
@@ -100,19 +115,44 @@ def _grab(window: MainWindow) -> QPixmap:
     return picture
 
 
-def _sheet(paths: Sequence[Path], path: Path) -> Path:
-    sheet = QImage(CELL.width() * COLUMNS, CELL.height() * -(-len(paths) // COLUMNS), QImage.Format.Format_RGB32)
+def _part(picture: QPixmap, window: MainWindow, part: str) -> QPixmap:
+    """The open dialog, the dock of this name, or else the whole window."""
+    dialog = next(
+        (each for each in _windows(window) if each.isModal() or each.windowType() == Qt.WindowType.Dialog), None
+    )
+    if dialog is not None:
+        area = QRect(window.rect().center() - dialog.rect().center(), dialog.size())
+    elif part and (dock := window.docks[part]).isVisible():
+        area = QRect(dock.mapTo(window, QPoint()), dock.size()).adjusted(0, -32, 0, 0)  # with its tabs
+    else:
+        return picture
+    ratio = picture.devicePixelRatio()
+    return picture.copy(QRect(area.topLeft() * ratio, area.size() * ratio))
+
+
+def _sheets(cells: Sequence[QPixmap]) -> Iterator[Sequence[QPixmap]]:
+    """Cells of equal size that fit a sheet."""
+    groups: dict[tuple[int, int], list[QPixmap]] = {}
+    for cell in cells:
+        groups.setdefault((cell.width(), cell.height()), []).append(cell)
+    for (width, height), group in groups.items():
+        count = max(SHEET.width() // width, 1) * max(SHEET.height() // height, 1)
+        for index in range(0, len(group), count):
+            yield group[index : index + count]
+
+
+def _sheet(cells: Sequence[QPixmap]) -> QPixmap:
+    width, height = cells[0].width() + GAP, cells[0].height() + GAP
+    columns = min(max(SHEET.width() // cells[0].width(), 1), len(cells))
+    sheet = QPixmap(width * columns, height * -(-len(cells) // columns))
     sheet.fill(QColor("gray"))
     painter = QPainter(sheet)
-    for index, each in enumerate(paths):
-        image = QImage(str(each)).scaled(
-            CELL, Qt.AspectRatioMode.KeepAspectRatio, Qt.TransformationMode.SmoothTransformation
-        )
-        row, column = divmod(index, COLUMNS)
-        painter.drawImage(QPoint(column * CELL.width(), row * CELL.height()), image)
+    for index, cell in enumerate(cells):
+        row, column = divmod(index, columns)
+        cell.setDevicePixelRatio(1)
+        painter.drawPixmap(QPoint(column * width, row * height), cell)
     painter.end()
-    sheet.save(str(path))
-    return path
+    return sheet
 
 
 if __name__ == "__main__":
