@@ -12,6 +12,7 @@ from studio.document.model import Block, Node
 from studio.lowering.analysis.block_types import BlockTypes
 from studio.nodes.catalogue import catalogue
 from studio.nodes.types import NodeType
+from studio.reference.block_examples import shipped_example
 from studio.reference.block_picture import picture
 from studio.reference.markdown import code, fence, joined, prose, table
 
@@ -45,17 +46,23 @@ def _section(entry: LibraryBlock, shipped: Iterable[str]) -> str:
     return joined(
         [
             f"## {entry.name} {{ #{entry.name} }}",
-            block_section(_kind(entry)),
+            block_section(_kind(entry), entry.block),
             f'<figure style="overflow-x: auto">\n{drawing}\n</figure>',
             f"It contains {links}." if links else "",
+            shipped_example(entry.document, entry.name),
             "**In a project file**",
             fence("json", json.dumps({entry.name: {"type": blocks.type_of(entry.name)}})),
         ]
     ).rstrip()
 
 
-def block_section(kind: NodeType) -> str:
-    """Description, ports and parameters of a block, without a heading."""
+def block_section(kind: NodeType, block: Block | None = None) -> str:
+    """Description, ports and parameters of a block, without a heading.
+
+    Args:
+        block: its definition, to say which parameters of inner nodes each of its parameters sets
+    """
+    sets = {} if block is None else block.params
     ports = [("input", port) for port in kind.inputs] + [("output", port) for port in kind.outputs]
     return joined(
         [
@@ -65,8 +72,16 @@ def block_section(kind: NodeType) -> str:
                 ("Port", "Direction", "Meaning"), [(code(port.name), side, prose(port.help)) for side, port in ports]
             ),
             table(
-                ("Parameter", "Default", "Meaning"),
-                [(code(each.name), _default(each), prose(each.help)) for each in kind.params],
+                ("Parameter", "Default", "Sets", "Meaning"),
+                [
+                    (
+                        code(each.name),
+                        _default(each),
+                        ", ".join(code(f"{ref.node}.{ref.param}") for ref in sets.get(each.name, ())),
+                        prose(each.help),
+                    )
+                    for each in kind.params
+                ],
             ),
         ]
     )

@@ -1,4 +1,4 @@
-"""A picture of a definition as SVG: its nodes in the columns and rows of the canvas, and the wires."""
+"""A picture of a graph as SVG: its nodes in the columns and rows of the canvas, and the wires."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ from collections.abc import Iterable
 from html import escape
 
 from studio.document import blocks
-from studio.document.model import Block, Node, Wire
+from studio.document.model import Block, Document, Node, Wire
 
 _WIDTH, _HEIGHT = 124.0, 40.0
 _COLUMN, _ROW, _LANE = 156.0, 60.0, 12.0
 """Distances of nodes, and of wires that pass below them."""
-_MARGIN = 8.0
+_MARGIN = 20.0
 _NEAR = 64.0
 """Nodes whose positions differ by less than this on the canvas share a column."""
 _BEND = 20.0
@@ -21,8 +21,8 @@ _LETTERS = 17
 Place = tuple[float, float]
 
 
-def picture(block: Block, title: str) -> str:
-    """An SVG in the colors of the text around it, without blank lines."""
+def picture(block: Block | Document, title: str) -> str:
+    """An SVG of a graph in the colors of the text around it, without blank lines."""
     columns = _ranks((node.at[0] for node in block.nodes.values()), _NEAR)
     rows = _ranks((node.at[1] for node in block.nodes.values()), 24.0)
     places = {
@@ -65,7 +65,12 @@ def _passes_nodes(wire: Wire, places: dict[str, Place]) -> bool:
 def _wire(source: Place, target: Place, lane: float | None) -> str:
     x1, y1 = source[0] + _WIDTH, source[1] + _HEIGHT / 2
     x2, y2 = target[0], target[1] + _HEIGHT / 2
-    if lane is None:
+    if x2 <= x1:
+        lane = y1 + (_ROW if y2 >= y1 else -_ROW) / 2
+        out = f"C{x1 + _BEND:g} {y1:g} {x1 + _BEND:g} {lane:g} {x1:g} {lane:g}"
+        back = f"C{x2 - _BEND:g} {lane:g} {x2 - _BEND:g} {y2:g} {x2:g} {y2:g}"
+        path = f"M{x1:g} {y1:g} {out} L{x2:g} {lane:g} {back}"
+    elif lane is None:
         bend = max(abs(x2 - x1) / 2, _BEND)
         path = f"M{x1:g} {y1:g} C{x1 + bend:g} {y1:g} {x2 - bend:g} {y2:g} {x2:g} {y2:g}"
     else:

@@ -10,10 +10,13 @@ from PySide6.QtWidgets import QApplication, QWidget
 from studio.document import blocks
 from studio.document.model import Document
 from studio.lowering.analysis.block_types import known_type
-from studio.nodes.types import NodeType, Role
+from studio.nodes.catalogue import catalogue
+from studio.nodes.types import Role
+from studio.reference.block_examples import block_example
 from studio.reference.block_pages import block_section
-from studio.reference.markdown import prose
+from studio.reference.markdown import joined, prose
 from studio.reference.node_pages import section
+from studio.reference.template_pages import template_section
 from studio.ui.canvas.overlays.canvas_tooltips import shape_at
 from studio.ui.panels.problems_panel import ProblemRow
 from studio.ui.window.command_window import CommandWindow
@@ -21,6 +24,7 @@ from studio.ui.window.dock import Dock
 from studio.ui.window.graph_thumbnail import GraphThumbnail
 from studio.ui.window.help_page import HelpPage
 from studio.ui.window.help_page import section as page_section
+from studio.ui.window.welcome_page import TemplateCard
 
 W = TypeVar("W", bound=QWidget)
 
@@ -35,23 +39,26 @@ class Topic(NamedTuple):
     text: str
     """Markdown."""
     graph: Document | None = None
-    """The graph of a block. The page shows a picture of it."""
+    """The graph of a block or template. The page shows a picture of it."""
 
 
 def show_context_help(window: CommandWindow) -> None:
     topic = topic_of(window, QApplication.focusWidget())
-    picture = GraphThumbnail(topic.graph, window.project.store.catalogue) if topic.graph and window.project else None
+    picture = GraphThumbnail(topic.graph, catalogue()) if topic.graph else None
     page = HelpPage(topic.title, topic.text, window, picture)
     page.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
     page.show()
 
 
 def topic_of(window: CommandWindow, focused: QWidget | None) -> Topic:
-    """Help for the focused problem, else for the selected node, else for the current panel."""
+    """Help for the focused problem or template, else for the selected node, else for the current panel."""
     row = _ancestor(focused, ProblemRow)
     if row is not None:
         problem = row.problem
         return Topic(problem.code, f"{prose(problem.message)}\n\n{prose(problem.help)}")
+    card = _ancestor(focused, TemplateCard)
+    if card is not None:
+        return Topic(card.template.title, template_section(card.template), card.template.document)
     dock = _ancestor(focused, Dock)
     if dock is None and (port := _hovered_port(window)) is not None:
         return port
@@ -88,12 +95,11 @@ def _selected(window: CommandWindow) -> Topic | None:
         if name in store.selection and (kind := known_type(store.document, store.catalogue, name)) is not None:
             block = store.document.blocks.get(blocks.name_of(node) or "")
             graph = block and Document(block.nodes, block.wires, blocks=store.document.blocks)
-            return Topic(kind.title, _reference(kind), graph)
+            text = section(kind)
+            if kind.role in (Role.BLOCK, Role.PORT):
+                text = joined([block_section(kind, block), block_example(store.document, store.report, name)])
+            return Topic(kind.title, text, graph)
     return None
-
-
-def _reference(kind: NodeType) -> str:
-    return block_section(kind) if kind.role in (Role.BLOCK, Role.PORT) else section(kind)
 
 
 def _ancestor(widget: QWidget | None, kind: type[W]) -> W | None:
