@@ -77,7 +77,7 @@ def save_before_quitting(parent: QWidget, names: Sequence[str], *, is_running: b
     """Ask what to do with several projects that have unsaved changes, and with `runs` runs that would be lost."""
     box = _box(QMessageBox.Icon.Question, f"Save changes to {len(names)} projects?", parent)
     stops = " The current run will be stopped." if is_running else ""
-    listed = "\n".join(f"•  {name}" for name in names)
+    listed = "\n".join(f"•\N{NO-BREAK SPACE}\N{NO-BREAK SPACE}{name}" for name in names)
     box.setInformativeText(f"{listed}\n\nUnsaved changes{_lost_runs(runs)} will be lost if you don't save.{stops}")
     return _answer(box, "Save all", "Discard all")
 

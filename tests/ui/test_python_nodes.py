@@ -12,6 +12,7 @@ from studio.document import edits, project_files
 from studio.document.code_trust import TRUST, source_digest
 from studio.document.model import Document, Endpoint, Node, Wire
 from studio.lowering.user_code.code_loader import is_trusted
+from studio.lowering.user_code.document_code import trust_code
 from studio.nodes.python_node import PYTHON
 from studio.ui.panels.code.code_panel import CodePanel
 from studio.ui.panels.inspector.code_field import CodeField
@@ -67,6 +68,20 @@ def test_code_of_a_project_runs_once_it_is_trusted(window, qtbot, project_file: 
     qtbot.waitUntil((tmp_path / "executed").exists, timeout=20_000)
     qtbot.waitUntil(
         lambda: not any(each.code == "untrusted-code" for each in project.store.report.problems), timeout=20_000
+    )
+
+
+def test_the_notice_closes_once_the_code_is_trusted_elsewhere(window, qtbot, project_file: Path) -> None:
+    window.files.open(project_file)
+    project = window.project
+    checked(qtbot, project)
+    assert any("Python code" in each.text.text() for each in window.findChildren(NotificationBar))
+    trust_code(project.store.document, project.store.name)
+    project.store.recheck()
+    checked(qtbot, project)
+    qtbot.waitUntil(
+        lambda: not any("Python code" in each.text.text() for each in window.findChildren(NotificationBar)),
+        timeout=10_000,
     )
 
 
@@ -146,7 +161,7 @@ def test_untrusted_code_is_shown_and_edited_around_without_running(window, qtbot
     panel = code_panel(window, qtbot, trained(source), tmp_path / "own.gradwire")
     store = window.project.store
     assert "open(" in panel.editor.toPlainText()
-    assert "The Python code of own is not trusted" in panel.notice.text()
+    assert "The Python code of own is not trusted" in panel.notice.text.text()
     assert panel.notice.isVisible()
     type_behind(panel, "Normalize(std=16", "0")
     apply(qtbot, panel)

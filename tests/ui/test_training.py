@@ -250,10 +250,10 @@ def test_code_panel_keeps_the_last_valid_code(qtbot: QtBot, window: MainWindow, 
     qtbot.waitUntil(lambda: code.program is not None)
     good = code.editor.toPlainText()
     project.store.edit("Break", lambda document: edits.set_param(document, "logits", "in_features", 100))
-    qtbot.waitUntil(code._notice.isVisible)
+    qtbot.waitUntil(code.notice.isVisible)
     assert code.editor.toPlainText() == good
     project.store.undo()
-    qtbot.waitUntil(lambda: not code._notice.isVisible())
+    qtbot.waitUntil(lambda: not code.notice.isVisible())
 
 
 def test_read_hide_and_copy_curves(

@@ -1,4 +1,4 @@
-"""The table of columns: name, use, type, missing values and examples. Use and type can be changed."""
+"""The table of columns: name, role, type, missing values and examples. Role and type can be changed."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from studio.ui.widgets.labels import tip
 Index = QModelIndex | QPersistentModelIndex
 
 NAME, ROLE, TYPE, MISSING, DISTINCT, EXAMPLES = range(6)
-_TITLES = ("Column", "Use", "Type", "Missing", "Distinct", "Examples")
+_TITLES = ("Column", "Role", "Type", "Missing", "Distinct", "Examples")
 _WIDTHS = (152, 84, 96, 68, 72, 120)
 ROLES: dict[ColumnRole, str] = {"input": "Input", "target": "Target", "ignore": "Ignore"}
 TYPES: dict[ColumnType, str] = {"number": "Number", "category": "Category", "date": "Date", "text": "Text"}

@@ -19,6 +19,7 @@ from PySide6.QtWidgets import (
 
 from engine.data.tables.inference.table_schema import TableSchema
 from studio.training.data.imports.import_plan import ImportPlan, ImportPreview
+from studio.ui.data_import.sample_pictures import SamplePictures
 from studio.ui.theme import theme
 from studio.ui.widgets.buttons import toggle_button
 from studio.ui.widgets.labels import label
@@ -53,6 +54,7 @@ class ImportPreviewPanel(QWidget):
         self.table.horizontalHeader().setDefaultSectionSize(92)
         self.table.horizontalHeader().setHighlightSections(False)
         self.table.horizontalHeader().setDefaultAlignment(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter)
+        self.pictures = SamplePictures()
         self.balance = ClassBalance()
         top = QHBoxLayout()
         top.setSpacing(8)
@@ -66,6 +68,7 @@ class ImportPreviewPanel(QWidget):
         column.addLayout(top)
         column.addWidget(self.summary)
         column.addWidget(self.table, 1)
+        column.addWidget(self.pictures, 1)
         column.addWidget(self.balance)
         self._schema: TableSchema | None = None
         self._preview: ImportPreview | None = None
@@ -86,11 +89,13 @@ class ImportPreviewPanel(QWidget):
             self.summary.setText(problem or "Computing the preview…")
         self.summary.setProperty("role", "error" if problem else "dim")
         self.summary.style().polish(self.summary)
+        self.pictures.show_samples(preview.samples if preview is not None else None)
         self.balance.show_classes(preview.classes if preview is not None else ())
         self._refresh()
 
     def _refresh(self, *_: object) -> None:
         is_table = self._schema is not None
+        self.layout().setContentsMargins(8 if is_table else 0, 0, 0, 0)  # pyright: ignore[reportOptionalMemberAccess]
         for widget in (self.before, self.after, self.table):
             widget.setVisible(is_table)
         if self._schema is None:

@@ -89,9 +89,10 @@ def _tooltip(title: str, summary: str, key: str, inputs: tuple[Port, ...], outpu
     )
 
 
-def parameters_text(match: SearchMatch) -> str:
-    """The parameters of a match: "out_channels 64 · kernel_size 3 × 5"."""
-    return " · ".join(f"{name} {_value_text(value)}" for name, value in match.params.items())
+def parameters_text(match: SearchMatch, *, with_names: bool = True) -> str:
+    """The parameters of a match: "out_channels 64 · kernel_size 3 × 5", or their values: "64 · 3 × 5"."""
+    texts = {name: _value_text(value) for name, value in match.params.items()}
+    return " · ".join(f"{name} {text}" if with_names else text for name, text in texts.items())
 
 
 def not_understood_text(match: SearchMatch) -> str:

@@ -90,7 +90,7 @@ class PaletteDelegate(QStyledItemDelegate):
         painter.drawText(text, Qt.AlignmentFlag.AlignVCenter, title)
         text.setLeft(text.left() + metrics.horizontalAdvance(title) + 12)
         if match.params or match.not_understood:
-            self._paint_line(painter, text, parameters_text(match), "text")
+            self._paint_line(painter, text, parameters_text(match, with_names=self._wide), "text")
             self._paint_line(painter, text, not_understood_text(match), "error")
         elif self._wide:
             self._paint_line(painter, text, kind.summary, "text-dim")

@@ -5,10 +5,12 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Literal
 
-from PySide6.QtGui import QTextCharFormat, QTextCursor
+from PySide6.QtCore import Qt
+from PySide6.QtGui import QResizeEvent, QTextCharFormat, QTextCursor
 from PySide6.QtWidgets import QPlainTextEdit, QWidget
 
 from studio.ui.theme import fonts, theme
+from studio.ui.widgets.empty_state import EmptyState
 
 _MAX_LINES = 5000
 
@@ -27,7 +29,9 @@ class LogPanel(QPlainTextEdit):
         self.setMaximumBlockCount(_MAX_LINES)
         self.setLineWrapMode(QPlainTextEdit.LineWrapMode.WidgetWidth)
         self.setFont(fonts.monospace())
-        self.setPlaceholderText("Messages about runs, saved files and errors appear here.")
+        self._empty = EmptyState("log", "No messages yet", "Messages about runs, saved files and errors appear here.")
+        self._empty.setParent(self.viewport())
+        self._empty.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents)
         self._lines: list[tuple[str, Level, str]] = []
         self._is_at_end = True
         bar = self.verticalScrollBar()
@@ -39,7 +43,12 @@ class LogPanel(QPlainTextEdit):
         """Append a line with the current time."""
         entry = (f"{datetime.now().astimezone():%H:%M:%S}", level, text)
         self._lines = [*self._lines[-_MAX_LINES + 1 :], entry]
+        self._empty.hide()
         self._write(*entry)
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self._empty.setGeometry(self.viewport().rect())
 
     def _rewrite(self) -> None:
         self.clear()

@@ -177,4 +177,4 @@ def _shortened(path: str) -> str:
 
 def _without_name(problem: Problem) -> str:
     """The message without the node's name, which is shown before it."""
-    return re.sub(rf"^{re.escape(problem.node)}:? ", "", problem.message) if problem.node else problem.message
+    return re.sub(rf"^{re.escape(problem.node)}(:? |\.)", "", problem.message) if problem.node else problem.message

@@ -43,6 +43,7 @@ class FixPreviewer(QObject):
     ) -> None:
         super().__init__(parent)
         self._document, self._report, self._check = document, report, check
+        self._is_closed = False
         self.fix: Fix | None = None
         self.effect: FixEffect | None = None
         self.after: Report | None = None
@@ -53,9 +54,14 @@ class FixPreviewer(QObject):
         self._timer.timeout.connect(self._begin_check)
         self._checked.connect(self._on_checked)
 
+    def close(self) -> None:
+        """End the preview. Widgets that get the focus while the project is closed begin no other."""
+        self.end()
+        self._is_closed = True
+
     def begin(self, fix: Fix) -> None:
         """Preview a fix in place of any other."""
-        if fix is self.fix:
+        if fix is self.fix or self._is_closed:
             return
         self.fix, self.after = fix, None
         self.effect = effect_of(fix, self._document())

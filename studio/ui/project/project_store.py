@@ -244,6 +244,7 @@ class ProjectStore(QObject):
 
     def close(self) -> None:
         """Stop the checker. The store must not be used afterwards."""
+        self.fix_previewer.close()
         self._checker.close()
 
     def _apply(self, old: Document, restored_selection: frozenset[str] = frozenset()) -> None:

@@ -40,6 +40,10 @@ class EmptyState(QWidget):
             column.addWidget(self.button, 0, Qt.AlignmentFlag.AlignHCenter)
         column.addStretch(2)
 
+    def show_button(self, shown: bool) -> None:
+        if self.button is not None:
+            self.button.setVisible(shown)
+
     def set_text(self, title: str, hint: str) -> None:
         self._title.setText(title)
         self._hint.setText(hint)

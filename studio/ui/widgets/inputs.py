@@ -11,7 +11,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, TypeGuard
 
 from PySide6.QtCore import QEvent, QObject, QSize, Qt, Signal
-from PySide6.QtGui import QFocusEvent, QKeyEvent, QKeySequence, QPaintEvent, QPalette, QValidator, QWheelEvent
+from PySide6.QtGui import QAction, QFocusEvent, QKeyEvent, QKeySequence, QPaintEvent, QPalette, QValidator, QWheelEvent
 from PySide6.QtWidgets import (
     QAbstractSpinBox,
     QComboBox,
@@ -25,8 +25,12 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from studio.ui.theme import icons
+
 _NARROWEST = 80
 """Width of a drop-down list below which layouts do not squeeze it, in pixels."""
+_CLEAR_ACTION = "_q_qlineeditclearaction"
+"""Name that Qt gives the action of the clear button."""
 _Widget = QWidget if TYPE_CHECKING else object
 
 
@@ -110,6 +114,13 @@ class LineEdit(_DraftMixin, QLineEdit):
         super().setText(text)
         show_start(self)
 
+    def setClearButtonEnabled(self, enable: bool) -> None:
+        """Use an icon of the theme; that of Qt is a dark bitmap."""
+        super().setClearButtonEnabled(enable)
+        action = self.findChild(QAction, _CLEAR_ACTION)
+        if action is not None:
+            action.setIcon(icons.themed("close", "text-dim"))
+
 
 class TextEdit(QPlainTextEdit):
     """A multi-line text field. Tab leaves it."""
@@ -120,6 +131,12 @@ class TextEdit(QPlainTextEdit):
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.setTabChangesFocus(True)
+
+    def set_visible_lines(self, lines: int) -> None:
+        """Make the field as high as this number of whole lines."""
+        self.ensurePolished()
+        margins, top = self.contentsMargins(), round(self.document().documentMargin())
+        self.setFixedHeight(lines * self.fontMetrics().lineSpacing() + top + margins.top() + margins.bottom())
 
     def event(self, event: QEvent) -> bool:
         if _is_shortcut_override(event) and not self._handles(event):

@@ -244,7 +244,9 @@ class MainWindow(CommandWindow):
         """Say that a project contains code that does not run yet."""
         if untrusted_in(project):
             text = f"{project.store.name} contains Python code. It does not run until you trust it."
-            self.show_notification(NotificationBar(text, [("Review code…", partial(self._review_code_of, project))]))
+            bar = NotificationBar(text, [("Review code…", partial(self._review_code_of, project))])
+            bar.close_when(project.store.report_changed, lambda: not untrusted_in(project))
+            self.show_notification(bar)
 
     def _review_code_of(self, project: Project) -> None:
         if project in self.project_views:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from PySide6.QtCore import SignalInstance
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QWidget
 
 from studio.ui.widgets import buttons
@@ -34,6 +35,16 @@ class NotificationBar(QFrame):
         for button in self.choices:
             row.addWidget(button)
         row.addWidget(buttons.icon_button("close", "Dismiss", self.deleteLater))
+
+    def close_when(self, changed: SignalInstance, is_done: Callable[[], bool]) -> None:
+        """Close once a signal finds a condition met."""
+        self._is_done = is_done
+        changed.connect(self._close_if_done)
+
+    def _close_if_done(self, *_: object) -> None:
+        if self._is_done():
+            self.hide()
+            self.deleteLater()
 
     def _then(self, run: Callable[[], object]) -> Callable[[], None]:
         def press() -> None:

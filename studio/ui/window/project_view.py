@@ -130,6 +130,7 @@ class ProjectView(QObject):
         self.problems.activated.connect(self.canvas.reveal)
         self.problems.emptied.connect(self.canvas.setFocus)
         self.data.node_requested.connect(self.canvas.reveal)
+        self.code.problems_requested.connect(self.problems_requested)
         self.fitter.status_message.connect(self.status_message)
         self.data.source_requested.connect(self._search_node)
         self.runs.status_message.connect(self.status_message)

@@ -275,3 +275,26 @@ def test_page_fits_a_small_window(dropped: Drop, qtbot: QtBot, tmp_path: Path) -
     qtbot.waitUntil(lambda: dialog.width() == 720)
     for field in (dialog.dialect.header, dialog.dialect.skipped, dialog.options.scale):
         assert field.mapTo(dialog, QPoint(field.width(), 0)).x() <= 720
+
+
+def test_pictures_of_images_and_lines_of_a_text_are_shown(dropped: Drop, qtbot: QtBot, tmp_path: Path) -> None:
+    folder = tmp_path / "photos"
+    for index, name in enumerate(("cat", "dog")):
+        (folder / name).mkdir(parents=True)
+        for number in range(10):
+            Image.new("RGB", (12, 12), (40 + 200 * index, 120, 20 * number)).save(folder / name / f"{number}.png")
+    dialog = dropped(folder)
+    pictures = dialog.preview.pictures
+    qtbot.waitUntil(pictures.isVisible)
+    assert "cat" in pictures.accessibleName() and "dog" in pictures.accessibleName()
+    image = pictures.grab().toImage()
+    colors = {image.pixelColor(x, 40).name() for x in range(0, image.width(), 8)}
+    assert len(colors) > 4
+    assert dialog.preview.summary.y() < 80
+    dialog.reject()
+    text = tmp_path / "novel.txt"
+    text.write_text("It was the best of times,\nit was the worst of times. It was the age of wisdom\n\n" * 60)
+    dialog = dropped(text)
+    qtbot.waitUntil(dialog.preview.pictures.isVisible)
+    assert "the best of times" in dialog.preview.pictures.accessibleName()
+    dialog.reject()

@@ -28,6 +28,7 @@ from studio.training.data.imports.import_plan import (
     ReportProgress,
     written_path,
 )
+from studio.training.data.imports.preview_samples import preview_samples
 
 _SIZES = (8, 16, 28, 32, 48, 64)
 """Sizes to which images of different sizes are resized: the largest that is not above that of most images."""
@@ -218,6 +219,7 @@ def _plan(
         str(splits.input),
         f"{source.classes} classes" if source.classes else str(splits.target),
         classes=_class_counts(source),
+        samples=preview_samples(source, splits),
     )
     report_progress(1.0)
     return ImportPlan(f"Import {path.name}", tuple(nodes), preview)

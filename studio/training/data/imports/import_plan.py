@@ -11,6 +11,7 @@ from studio.document import edits
 from studio.document.model import Document, Endpoint, Json, Node, Wire
 from studio.nodes.catalogue import catalogue
 from studio.nodes.types import Role
+from studio.training.data.imports.preview_samples import PreviewSamples
 
 SPACING = 288.0
 """Horizontal distance of nodes."""
@@ -44,6 +45,8 @@ class ImportPreview:
     """Target and inputs of the first training samples after all transforms."""
     classes: tuple[tuple[str, int], ...] = ()
     """Name and number of training samples of each class."""
+    samples: PreviewSamples | None = field(default=None, compare=False)
+    """Samples that are shown as pictures or text."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -69,7 +69,7 @@ class ComparisonList(QFrame):
         self.list.blockSignals(False)
 
     def sizeHint(self) -> QSize:
-        rows = min(max(self.list.count(), 2), _ROWS)
+        rows = min(max(self.list.count(), 1), _ROWS)
         return QSize(_WIDTH, 52 + 34 * rows)
 
     def step(self, by: int) -> None:

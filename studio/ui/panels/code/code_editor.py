@@ -21,6 +21,7 @@ from PySide6.QtGui import (
 from PySide6.QtWidgets import QPlainTextEdit, QTextEdit, QToolTip, QWidget
 
 from studio.ui.panels.code.code_indentation import indent, new_line, unindent
+from studio.ui.panels.code.python_highlighter import PythonHighlighter
 from studio.ui.panels.code.text_merge import difference
 from studio.ui.theme import fonts, theme
 
@@ -60,6 +61,8 @@ class CodeEditor(QPlainTextEdit):
         self._error: CodeError | None = None
         self._corner: QWidget | None = None
         self._numbers = _LineNumberArea(self)
+        self._highlighter = PythonHighlighter(self.document(), theme.current())
+        theme.manager().changed.connect(self._highlighter.set_theme)
         self.blockCountChanged.connect(self._fit_margin)
         self.updateRequest.connect(self._scroll_margin)
         self._fit_margin()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 
-from PySide6.QtCore import QTimer
+from PySide6.QtCore import QTimer, Signal
 from PySide6.QtGui import QShowEvent
 from PySide6.QtWidgets import QApplication, QStackedLayout, QVBoxLayout, QWidget
 
@@ -20,12 +20,11 @@ from studio.ui.latest_task import LatestTask
 from studio.ui.panels.code.code_corner import CodeCorner
 from studio.ui.panels.code.code_editor import CodeEditor, CodeError
 from studio.ui.panels.code.draft_bar import DraftBar
-from studio.ui.panels.code.python_highlighter import PythonHighlighter
 from studio.ui.panels.code.text_merge import merged
 from studio.ui.project.project_store import ProjectStore
 from studio.ui.theme import theme
 from studio.ui.widgets.empty_state import EmptyState
-from studio.ui.widgets.labels import label
+from studio.ui.widgets.notice_bar import NoticeBar
 
 _DELAY_MS = 120
 _PAUSE_MS = 400
@@ -38,6 +37,9 @@ class CodePanel(QWidget):
     Until then, the code of the previous graph is shown. Selection is linked with the canvas in both directions. While
     the text is edited, it is a draft: changes of the graph do not replace it, and applying it is one edit.
     """
+
+    problems_requested = Signal()
+    """The problems of the graph should be shown."""
 
     def __init__(self, store: ProjectStore, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -63,9 +65,7 @@ class CodePanel(QWidget):
         self.editor = CodeEditor()
         self.editor.setAccessibleName("Code")
         self.editor.make_editable()
-        self._highlighter = PythonHighlighter(self.editor.document(), theme.current())
-        self.notice = label("", "warning")
-        self.notice.setContentsMargins(12, 6, 12, 6)
+        self.notice = NoticeBar("Show problems", self.problems_requested.emit)
         self.notice.hide()
         self.draft = DraftBar(self.apply, self.revert)
         self._corner = CodeCorner(self._copy)
@@ -78,7 +78,14 @@ class CodePanel(QWidget):
         column.addWidget(self.notice)
         column.addWidget(self.editor, 1)
         column.addWidget(self.draft)
-        self._empty = EmptyState("code", "No code yet", "The Python code generated from your graph appears here.")
+        self._empty = EmptyState(
+            "code",
+            "No code yet",
+            "The Python code generated from your graph appears here.",
+            action="Show problems",
+            run=self.problems_requested.emit,
+        )
+        self._empty.show_button(False)
         self._stack = QStackedLayout(self)
         self._stack.addWidget(self._empty)
         self._stack.addWidget(page)
@@ -150,7 +157,7 @@ class CodePanel(QWidget):
     def _show_trust(self, program: Program) -> None:
         untrusted = [node for each in program.code if not is_trusted(each.source) for node in each.nodes]
         more = f" and {len(untrusted) - 1} more" if len(untrusted) > 1 else ""
-        self.notice.setText(
+        self.notice.text.setText(
             f"The Python code of {untrusted[0]}{more} is not trusted, so it is not run. "
             "Read it, then choose File › Trust Python code."
             if untrusted
@@ -281,9 +288,10 @@ class CodePanel(QWidget):
         errors = "1 error" if count == 1 else f"{count} errors"
         if self._shown is None:
             self._empty.set_text("No code yet", f"Fix {errors} in the graph to generate code.")
+            self._empty.show_button(True)
             self._stack.setCurrentIndex(0)
         else:
-            self.notice.setText(f"The graph has {errors}. This is the code of the last valid graph.")
+            self.notice.text.setText(f"The graph has {errors}. This is the code of the last valid graph.")
             self.notice.show()
 
     def _mark(self, *_: object) -> None:
@@ -307,7 +315,6 @@ class CodePanel(QWidget):
         QApplication.clipboard().setText(self.editor.toPlainText())
 
     def _repaint(self) -> None:
-        self._highlighter.set_theme(theme.current())
         self._mark()
 
 

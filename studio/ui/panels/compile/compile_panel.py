@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from PySide6.QtCore import QSize, Qt, Signal
-from PySide6.QtWidgets import QFrame, QHBoxLayout, QProgressBar, QSplitter, QStackedLayout, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QFrame, QProgressBar, QSplitter, QStackedLayout, QVBoxLayout, QWidget
 
 from engine.compiler import Explanation
 from studio.document import edits
@@ -21,8 +21,8 @@ from studio.ui.project.project_store import ProjectStore
 from studio.ui.project.training_runner import TrainingRunner
 from studio.ui.widgets import buttons
 from studio.ui.widgets.empty_state import EmptyState
-from studio.ui.widgets.icon_widget import IconWidget
 from studio.ui.widgets.labels import label
+from studio.ui.widgets.notice_bar import NoticeBar
 
 _EMPTY, _WORKING, _FAILED, _EXPLAINED = range(4)
 
@@ -50,8 +50,10 @@ class CompilePanel(QWidget):
         )
         self.outline = StepOutline()
         self.details = DetailsPane()
-        self.stale = _Notice(
-            "The graph was edited. These results describe the graph before the edit.", explainer.explain
+        self.stale = NoticeBar(
+            "Explain again",
+            explainer.explain,
+            "The graph was edited. These results describe the graph before the edit.",
         )
         self.empty = EmptyState(
             "compile",
@@ -215,21 +217,6 @@ class _ProgressPage(QWidget):
 
     def show_text(self, text: str) -> None:
         self._text.setText(f"{text}…")
-
-
-class _Notice(QFrame):
-    """A strip with a message and a button."""
-
-    def __init__(self, text: str, run: Callable[[], object]) -> None:
-        super().__init__()
-        self.setProperty("role", "notice")
-        row = QHBoxLayout(self)
-        row.setContentsMargins(12, 4, 8, 4)
-        row.setSpacing(8)
-        row.addWidget(IconWidget("warning", "warning"))
-        row.addWidget(label(text, wrap=True), 1)
-        self.button = buttons.text_button("Explain again", run)
-        row.addWidget(self.button)
 
 
 def _choice(key: RowKey) -> Choice | None:

@@ -9,7 +9,6 @@ from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QApplication, QFrame, QGridLayout, QLabel, QScrollArea, QSplitter, QVBoxLayout, QWidget
 
 from studio.ui.panels.code.code_editor import CodeEditor
-from studio.ui.panels.code.python_highlighter import PythonHighlighter
 from studio.ui.panels.compile.row_detail import RowDetail
 from studio.ui.theme import fonts, theme
 from studio.ui.widgets import buttons
@@ -50,7 +49,6 @@ class DetailsPane(QWidget):
         self.help = buttons.text_button("More about this reason", self.open_help, kind="link", icon="book")
         self.editor = CodeEditor()
         self.editor.setAccessibleName("Code")
-        self._highlighter = PythonHighlighter(self.editor.document(), theme.current())
         self._code_title = label("", "section")
         self.flip = buttons.icon_button("code", "Show the code")
         self.flip.setCheckable(True)
@@ -176,7 +174,6 @@ class DetailsPane(QWidget):
         self._page = None
 
     def _repaint(self, *_: object) -> None:
-        self._highlighter.set_theme(theme.current())
         self._nodes.setText(_links(self._detail.nodes))
         self.editor.mark(self.editor.marked, scroll=False)
 

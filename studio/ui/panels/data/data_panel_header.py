@@ -184,10 +184,11 @@ class DataPanelHeader(QWidget):
         shown |= dict.fromkeys((*self.pages.values(), self.description), facts is not None)
         room = self.width() - sum(_width(widget) for widget, is_shown in shown.items() if is_shown)
         room -= _width(self._icon) + _width(self.title) + _HEADER_MARGINS
-        for widget in (self.next_page, self.previous_page, self.description, self.index_box, self.category):
-            if room < 0 and shown[widget]:
-                shown[widget] = False
-                room += _width(widget)
+        pages = (self.previous_page, self.next_page)
+        for group in (pages, (self.description,), (self.index_box,), (self.category,)):
+            if room < 0:
+                room += sum(_width(widget) for widget in group if shown[widget])
+                shown |= dict.fromkeys(group, False)
         for widget, is_shown in shown.items():  # each once: every change of visibility triggers a layout
             widget.setVisible(is_shown)
         self.redraw.setToolTip(f"Draw new random transforms. Shown: epoch {self._draw + 1}")

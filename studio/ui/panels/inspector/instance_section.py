@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import partial
 
-from PySide6.QtWidgets import QGridLayout, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QVBoxLayout, QWidget
 
 from studio.document import blocks
 from studio.document.block_edits import make_unique
@@ -13,6 +13,7 @@ from studio.nodes.types import NodeType, Role
 from studio.ui.panels.inspector.definition_fields import DefinitionFields
 from studio.ui.project.scope_store import ScopeStore
 from studio.ui.widgets import buttons
+from studio.ui.widgets.flow_layout import FlowLayout
 from studio.ui.widgets.labels import label, line
 
 
@@ -34,18 +35,17 @@ class InstanceSection(QWidget):
         column.addWidget(label("Block", "section"))
         self.definition = DefinitionFields(store, blocks.name_of(node) or "")
         column.addWidget(self.definition)
-        grid = QGridLayout()
-        grid.setSpacing(4)
-        grid.setColumnStretch(2, 1)
+        actions = QWidget()
+        row = FlowLayout(actions, spacing=4, row_spacing=4)
         self.enter = buttons.text_button("Edit block", lambda: store.enter(instance), icon="block")
         self.enter.setToolTip("Show the graph of the block (double-click, or Ctrl+Down)")
         self.unique = buttons.text_button("Make unique", self._make_unique)
         self.unique.setToolTip("Copy the block for this instance, so that edits of it change no other instance")
         self.unpack = buttons.text_button("Unpack", unpack)
         self.unpack.setToolTip("Replace the instance by the nodes of its block (Ctrl+Shift+G)")
-        for index, button in enumerate((self.enter, self.unpack, self.unique)):
-            grid.addWidget(button, index // 2, index % 2)
-        column.addLayout(grid)
+        for button in (self.enter, self.unpack, self.unique):
+            row.addWidget(button)
+        column.addWidget(actions)
         store.document_changed.connect(self._refresh)
         self._refresh()
 

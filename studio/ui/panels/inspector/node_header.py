@@ -17,6 +17,7 @@ from studio.ui.project.scope_store import ScopeStore
 from studio.ui.theme import icons
 from studio.ui.widgets import buttons
 from studio.ui.widgets.deferred_change import DeferredChange
+from studio.ui.widgets.flow_layout import FlowLayout
 from studio.ui.widgets.icon_widget import IconWidget
 from studio.ui.widgets.inputs import LineEdit
 from studio.ui.widgets.labels import label, tip
@@ -65,7 +66,7 @@ class NodeHeader(QWidget):
         elif kind.role is not Role.BLOCK:  # the section of the block describes it
             about = "" if is_named_after(name, kind.title) else f"{kind.title}: "
             column.addWidget(label(about + kind.summary, "dim", wrap=True))
-        column.addLayout(self._switches())
+        column.addWidget(self._switches())
         self.refresh()
 
     def refresh(self) -> None:
@@ -83,27 +84,22 @@ class NodeHeader(QWidget):
             self._problem.setVisible(bool(self._discarded))
             self._discarded = ""
 
-    def _switches(self) -> QVBoxLayout:
-        """Toggle buttons, two in a row."""
-        rows = [QHBoxLayout(), QHBoxLayout()]
+    def _switches(self) -> QWidget:
+        """Toggle buttons in as many rows as needed."""
+        holder = QWidget()
+        row = FlowLayout(holder, spacing=4, row_spacing=4)
         self._flags: dict[str, QToolButton] = {}
         switches = [] if self._is_port else [("muted", "mute", "Mute", "Pass the input through unchanged (M)")]
         switches.insert(0, ("frozen", "frozen", "Freeze", "Do not train its parameters (Shift+M)"))
         if self._is_of_model:
             tip = "Recompute activations in the backward pass (checkpointing): less memory, more time"
             switches.append(("recomputed", "recomputed", "Recompute", tip))
-        for index, (flag, icon, title, tip) in enumerate(switches):
+        for flag, icon, title, tip in switches:
             button = buttons.toggle_button(title, icon=icon, tip=tip)
             button.clicked.connect(lambda checked, flag=flag: self._switch(flag, checked))
-            rows[index // 2].addWidget(button)
+            row.addWidget(button)
             self._flags[flag] = button
-        column = QVBoxLayout()
-        column.setSpacing(4)
-        for row in rows:
-            row.setSpacing(4)
-            row.addStretch(1)
-            column.addLayout(row)
-        return column
+        return holder
 
     def _switch(self, flag: str, on: bool) -> None:
         verbs = {

@@ -33,12 +33,7 @@ class ProjectForm(QWidget):
         self._description = TextEdit()
         self._description.setAccessibleName("Description")
         self._description.setPlaceholderText("Project description. The first line is its title.")
-        self._description.ensurePolished()
-        margins = self._description.contentsMargins()
-        line_height = self._description.fontMetrics().lineSpacing()
-        top = round(self._description.document().documentMargin())
-        # Show whole lines only.
-        self._description.setFixedHeight(_LINES * line_height + top + margins.top() + margins.bottom())
+        self._description.set_visible_lines(_LINES)
         self._description.textChanged.connect(self._describe)
         self._description.finished.connect(store.end_gesture)
         column.addWidget(self._description)

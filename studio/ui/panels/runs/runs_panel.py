@@ -87,6 +87,7 @@ class RunsPanel(QWidget):
             action="Run",
             run=runner.start,
         )
+        self._no_curves = EmptyState("runs", "", "")
         self._arrangement: tuple[bool, bool] | None = None
         """Whether the panel is narrow, and whether the curves are below the list."""
         self._is_split_by_user = False
@@ -115,11 +116,19 @@ class RunsPanel(QWidget):
             if quantity not in self.plots:
                 self._add_plot(quantity)
             self.plots[quantity].setVisible(quantity not in self.bar.hidden)
+        self._show_why_no_curves()
         for plot in self.plots.values():
             if plot.isVisible():
                 plot.show_runs(runs, self._shown, self._highlighted)
         self.list.table.refresh()
         self._draw_seconds = 0.0 if is_first else time.perf_counter() - began  # plots are created once
+
+    def _show_why_no_curves(self) -> None:
+        if self.plots:
+            self._no_curves.set_text("All curves are hidden", "Show curves with the eye button above.")
+        else:
+            self._no_curves.set_text("No curves yet", "Loss and metrics appear here from the first batch on.")
+        self._no_curves.setVisible(all(plot.isHidden() for plot in self.plots.values()))
 
     def showEvent(self, event: QShowEvent) -> None:
         super().showEvent(event)
@@ -143,6 +152,7 @@ class RunsPanel(QWidget):
         self._plots = QHBoxLayout(self._plot_board)
         self._plots.setContentsMargins(0, 0, 0, 0)
         self._plots.setSpacing(0)
+        self._plots.addWidget(self._no_curves)
         scroll = QScrollArea()
         scroll.setWidgetResizable(True)
         scroll.setFrameShape(QFrame.Shape.NoFrame)
