@@ -10,16 +10,21 @@ from pytestqt.qtbot import QtBot
 
 from studio.document import edits
 from studio.document.block_grouping import group
+from studio.document.block_library import LibraryBlock, shipped_blocks
+from studio.document.project_templates import templates
+from studio.lowering.analysis.addable_types import addable_types
 from studio.lowering.problems.problem import Problem
 from studio.lowering.problems.problem_help import HELP
 from studio.nodes.catalogue import catalogue
 from studio.reference.node_pages import section as node_section
 from studio.ui.panels.problems_panel import ProblemRow
 from studio.ui.project.project import Project
+from studio.ui.theme import icons, theme
 from studio.ui.window.context_help import CANVAS, PAGE, Topic, topic_of
 from studio.ui.window.graph_thumbnail import GraphThumbnail
 from studio.ui.window.help_page import HelpPage, section
 from studio.ui.window.main_window import MainWindow
+from studio.ui.window.welcome_page import TemplateCard
 
 
 def help_text(qtbot: QtBot, window: MainWindow, widget: QWidget) -> str:
@@ -52,10 +57,50 @@ def test_help_on_a_block_has_a_picture(qtbot: QtBot, window: MainWindow, project
     [page] = window.findChildren(HelpPage)
     [picture] = page.findChildren(GraphThumbnail)
     assert picture.isVisible() and picture.accessibleName() == "Graph of dense"
+    assert shows_a_graph(picture)
+    page.close()
+
+
+def shows_a_graph(picture: QWidget) -> bool:
+    """Whether a picture has a color besides background, wires and icons."""
     colors = picture.grab().toImage()
     shown = {colors.pixelColor(x, y).name() for x in range(0, colors.width(), 4) for y in range(0, colors.height(), 4)}
-    assert len(shown) > 3
-    page.close()
+    return len(shown) > 3
+
+
+@pytest.mark.parametrize("entry", shipped_blocks(), ids=lambda entry: entry.name)
+def test_help_on_each_shipped_block(qtbot: QtBot, window: MainWindow, entry: LibraryBlock) -> None:
+    project = window.open_projects.new()
+    project.store.edit("Open", lambda _: entry.document)
+    qtbot.waitUntil(lambda: project.store.is_checked)
+    name = next(key for key, node in entry.document.nodes.items() if node.type == f"block.{entry.name}")
+    project.scope.select([name])
+    assert window.canvas is not None
+    window.canvas.setFocus()
+    QTest.keyClick(window.canvas, Qt.Key.Key_F1)
+    [page] = window.findChildren(HelpPage)
+    text = page.text.toPlainText()
+    assert text.startswith(f"{entry.name}\n")
+    assert "multiply-adds per sample" in text
+    assert entry.block.description.partition("\n")[0] in text
+    [picture] = page.findChildren(GraphThumbnail)
+    assert shows_a_graph(picture)
+    kind = next(
+        each for each in addable_types(project.store.document, catalogue()) if each.key == f"block.{entry.name}"
+    )
+    assert icons.file(kind.icon, theme.current().color("text")).is_file()
+
+
+def test_help_on_each_template_of_the_start_page(qtbot: QtBot, window: MainWindow) -> None:
+    cards = window.findChildren(TemplateCard)
+    assert {card.template.key for card in cards} == {each.key for each in templates()}
+    for card in cards:
+        assert shows_a_graph(card.findChildren(GraphThumbnail)[0]), card.template.key
+        window.activateWindow()
+        qtbot.waitUntil(window.isActiveWindow)
+        text = help_text(qtbot, window, card)
+        assert text.startswith(f"{card.template.title}\n")
+        assert "Optimizer" in text and f"gradwire new {card.template.key}" in text
 
 
 def test_help_on_a_problem(qtbot: QtBot, window: MainWindow, project: Project) -> None:

@@ -409,8 +409,7 @@ def _help(window: CommandWindow) -> Iterator[Command]:
         ("F1",),
         "Help",
         "help",
-        help="Show help for the selected node, problem or panel (F1)",
-        enabled=_when(window, lambda _: True),
+        help="Show help for the selected node, problem, template or panel (F1)",
     )
     yield Command(
         "help.tour",

@@ -78,6 +78,7 @@ def test_the_example_has_no_problems(entry: LibraryBlock) -> None:
 def test_an_instance_equals_its_nodes_bit_for_bit(entry: LibraryBlock) -> None:
     expected, found = step_of(unpacked(entry.document)), step_of(entry.document)
     assert len(expected) == len(found) > 1
+    assert all(np.any(gradient) for gradient in found[1:]), "a parameter has no gradient"
     for left, right in zip(expected, found, strict=True):
         assert np.array_equal(left, right, equal_nan=True)
 

@@ -76,6 +76,19 @@ def test_template_steps_run_as_full_plans(each: Template) -> None:
     assert np.mean(losses[-10:]) < np.mean(losses[:10])
 
 
+@pytest.mark.parametrize("each", TEMPLATES, ids=lambda each: each.key)
+def test_each_parameter_of_a_template_is_trained(each: Template) -> None:
+    task = lower(check(each.document, catalogue())).build(seed=each.document.training.seed)
+    task.setup()
+    before = {name: np.array(value.detach().numpy()) for name, value in task.model.named_parameters()}
+    losses = [event.loss for event in fit.fit(task, steps=3, compile=False) if isinstance(event, fit.Step)]
+    assert np.isfinite(losses).all()
+    after = {name: np.asarray(value.detach().numpy()) for name, value in task.model.named_parameters()}
+    assert [name for name in before if not np.isfinite(after[name]).all()] == []
+    unchanged = [name for name in before if np.array_equal(before[name], after[name])]
+    assert unchanged == (["left.embedding.bias"] if each.key == "digits-siamese" else [])  # cancelled by the difference
+
+
 def test_the_first_template_is_the_digits_example() -> None:
     assert TEMPLATES[0].key == "digits-mlp"
     assert TEMPLATES[0].document == load(DIGITS)
