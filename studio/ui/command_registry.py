@@ -7,11 +7,14 @@ from dataclasses import dataclass
 from functools import partial
 
 from PySide6.QtCore import QEvent, QObject, Qt, Signal
-from PySide6.QtGui import QAction, QKeySequence
+from PySide6.QtGui import QAction, QKeyEvent, QKeySequence
 from PySide6.QtWidgets import QWidget
 
 from engine.errors import RegistryError
 from studio.ui.theme import icons
+
+_SHORTCUT_OVERRIDE = QEvent.Type.ShortcutOverride
+_MODIFIERS = frozenset({Qt.Key.Key_Control, Qt.Key.Key_Shift, Qt.Key.Key_Alt, Qt.Key.Key_Meta, Qt.Key.Key_AltGr})
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +110,7 @@ class CommandRegistry(QObject):
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
         """Refresh before Qt looks up a shortcut, because Qt skips disabled actions."""
-        if event.type() == QEvent.Type.ShortcutOverride:
+        if isinstance(event, QKeyEvent) and event.type() == _SHORTCUT_OVERRIDE and event.key() not in _MODIFIERS:
             self.refresh()
         return False
 

@@ -19,6 +19,7 @@ from studio.ui.canvas.frames.frame_items import FrameItems
 from studio.ui.canvas.geometry import Box, Point, bounds
 from studio.ui.canvas.hit_testing import NO_HIT, Hit, pick
 from studio.ui.canvas.layers.gesture_overlay import GestureOverlay
+from studio.ui.canvas.layers.lifted_items import LiftedItems
 from studio.ui.canvas.layers.overview_layer import OverviewLayer
 from studio.ui.canvas.layers.selection_frame import SelectionFrame
 from studio.ui.canvas.level_of_detail import LevelOfDetail, Zoom
@@ -57,7 +58,9 @@ class CanvasScene(QGraphicsScene):
         self._store = store
         self._document = Document()
         """The document shown by the items: the store's document, except during a change."""
-        self.paint_context = PaintContext(CanvasStyle(theme), is_covered=self._is_covered)
+        self.paint_context = PaintContext(
+            CanvasStyle(theme), is_covered=self._is_covered, is_routing=lambda: self.wire_router.is_busy
+        )
         self.options = CanvasOptions()
         self.nodes: dict[str, NodeItem] = {}
         self.wires: dict[Wire, WireItem] = {}
@@ -79,8 +82,10 @@ class CanvasScene(QGraphicsScene):
         self.frames = FrameItems(self, self.paint_context)
         self.overview_layer = OverviewLayer(self.paint_context, self.nodes, self.wires)
         self.gesture_overlay = GestureOverlay(self.paint_context)
+        self.lifted_items = LiftedItems(self.paint_context)
         self.selection_frame = SelectionFrame(self.paint_context)
         self.addItem(self.selection_frame)
+        self.addItem(self.lifted_items)
         self.addItem(self.overview_layer)
         self.addItem(self.gesture_overlay)
         store.document_changed.connect(self._apply_document)
@@ -145,6 +150,7 @@ class CanvasScene(QGraphicsScene):
         for name, item in self.nodes.items():
             if item.state.selected != (name in names):
                 item.set_selected(name in names)
+        self.lifted_items.refresh()
         self.overview_layer.refresh_marks()
 
     # -- calls of the view
@@ -153,6 +159,7 @@ class CanvasScene(QGraphicsScene):
         self.paint_context.style = CanvasStyle(theme)
         for item in self.nodes.values():
             item.restyle()
+            self.lifted_items.refresh()
             self.wire_router.place_node(item)
         self.frames.refresh()
         self._reroute(self.wires.values())
@@ -168,6 +175,7 @@ class CanvasScene(QGraphicsScene):
             return
         for item in (*self.nodes.values(), *self.wires.values()):
             item.set_painting_disabled(is_overview)
+        self.lifted_items.hide_items()
         self.overview_layer.setVisible(is_overview)
 
     def set_live(self, values: Mapping[str, str], progress: Mapping[str, float] | None = None) -> None:
@@ -179,6 +187,7 @@ class CanvasScene(QGraphicsScene):
             if item.state.progress != shares.get(name):
                 item.state.progress = shares.get(name)
                 item.update()
+        self.lifted_items.refresh()
 
     def set_heat(self, levels: Mapping[str, int], figures: Mapping[str, str]) -> None:
         """Color nodes by the levels of a heat map, and show figures on them. Without figures, remove the colors."""
@@ -188,6 +197,7 @@ class CanvasScene(QGraphicsScene):
             if item.state.heat != level:
                 item.state.heat = level
                 item.update()
+        self.lifted_items.refresh()
         self.overview_layer.refresh()
 
     def set_pending_wire(self, pending: PendingWire | None) -> None:
@@ -228,6 +238,7 @@ class CanvasScene(QGraphicsScene):
             if item.state.highlighted != (name in highlighted_names):
                 item.state.highlighted = name in highlighted_names
                 item.update()
+        self.lifted_items.refresh()
         self.overview_layer.refresh_marks()
 
     def select_wires(
@@ -287,8 +298,8 @@ class CanvasScene(QGraphicsScene):
 
     def frame_selection(self) -> Box | None:
         """Draw a frame around several selected nodes. Returns its box, or None."""
-        selected = [item.box for item in self.nodes.values() if item.state.selected]
-        box = bounds(selected) if len(selected) > 1 else None
+        selected = self.boxes(self._store.selection)
+        box = bounds(selected.values()) if len(selected) > 1 else None
         self.selection_frame.surround(box)
         return box
 
@@ -298,22 +309,24 @@ class CanvasScene(QGraphicsScene):
             return
         for name, at in positions.items():
             if (item := self.nodes.get(name)) is not None and item.at != at:
-                item.move_to(at)
+                item.place_at(at)
                 moved.add(item)
         touched = {wire for item in moved for wire in self._wires_at[item.name]}
         if self.has_preview and len(moved) > _MAX_LIVE:
             self._unplaced = moved
             self.wire_router.pause()
-            self._follow(touched)
+            self._follow(moved, touched)
         else:
+            self.lifted_items.lower()
             for item in moved:
+                item.move_to(item.at)
                 self.wire_router.place_node(item)
             self._reroute(touched)
             self.wire_router.reroute(paused=self.has_preview)
         self.paint_context.is_moving = self.has_preview
         self.paint_context.revision += 1
         if self.has_preview:
-            self.overview_layer.refresh_moving(moved, touched)
+            self.overview_layer.refresh_moving(moved, touched, self.lifted_items.items)
             self.overview_layer.refresh_wires(self.wire_router.take_changed())
         else:
             self.overview_layer.refresh()
@@ -465,20 +478,20 @@ class CanvasScene(QGraphicsScene):
     def _place_wire(self, item: WireItem) -> None:
         self.wire_router.place_wire(item)
 
-    def _follow(self, wires: Iterable[WireItem]) -> None:
-        """Move wires with the nodes of a preview: as they are if both ends move equally, else with a direct curve."""
-        start = {name: node.at for name, node in self._document.nodes.items() if name in self._previewed}
-        offsets = {
-            name: (self.nodes[name].at[0] - x, self.nodes[name].at[1] - y)
-            for name, (x, y) in start.items()
-            if name in self.nodes
-        }
-        for wire in wires:
-            offset = offsets.get(wire.wire.source.node)
-            if offset is not None and offset == offsets.get(wire.wire.target.node):
-                wire.shift(*offset)
-            else:
-                wire.route(*self._end_points(wire.wire))
+    def _follow(self, moved: Set[NodeItem], wires: Set[WireItem]) -> None:
+        """Lift nodes that a preview moves equally, with the wires among them. Draw other wires with a direct curve."""
+        nodes, names = self._document.nodes, {item.name for item in moved}
+        offsets = {(item.at[0] - nodes[item.name].at[0], item.at[1] - nodes[item.name].at[1]) for item in moved}
+        inner: set[WireItem] = set()
+        if len(offsets) == 1:
+            inner = {item for item in wires if item.wire.source.node in names and item.wire.target.node in names}
+            self.lifted_items.lift(moved, inner, *offsets)
+        else:
+            self.lifted_items.lower()
+            for item in moved:
+                item.move_to(item.at)
+        for item in wires - inner:
+            item.stretch(*self._end_points(item.wire))
 
     def _end_points(self, wire: Wire) -> tuple[Point, Point]:
         source, target = wire.source, wire.target
@@ -496,6 +509,7 @@ class CanvasScene(QGraphicsScene):
         item = self.nodes[name]
         width, ports = item.layout.width, (item.content.inputs, item.content.outputs)
         changed = item.set_content(self._content.of_node(name, node, self._document))
+        self.lifted_items.refresh()
         if item.layout.width > width:
             self._widened.setdefault(name, width)
         if ports != (item.content.inputs, item.content.outputs):

@@ -39,7 +39,8 @@ NAME_PX, TEXT_PX, MONO_PX = 13, 11, 11
 HEAT_LEVELS = 5
 """Number of colors of a heat map."""
 
-_NO_PEN = QPen(Qt.PenStyle.NoPen)
+_NO_PEN, _NO_BRUSH = QPen(Qt.PenStyle.NoPen), QBrush(Qt.BrushStyle.NoBrush)
+"""Converting the enumeration on each use would take longer than to set them."""
 
 
 class CanvasStyle:
@@ -56,6 +57,7 @@ class CanvasStyle:
         self.warning = theme.color("warning")
         self.accent = theme.color("accent")
         self.no_pen = _NO_PEN
+        self.no_brush = _NO_BRUSH
 
         self.border = hairline(theme.color("border-strong", 0.7))
         self.border_muted = hairline(theme.color("border-strong"))

@@ -60,9 +60,5 @@ def bounds(boxes: Iterable[Box]) -> Box | None:
     boxes = tuple(boxes)
     if not boxes:
         return None
-    return Box(
-        min(box.left for box in boxes),
-        min(box.top for box in boxes),
-        max(box.right for box in boxes),
-        max(box.bottom for box in boxes),
-    )
+    lefts, tops, rights, bottoms = zip(*boxes, strict=True)
+    return Box(min(lefts), min(tops), max(rights), max(bottoms))

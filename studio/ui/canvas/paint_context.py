@@ -21,6 +21,8 @@ class PaintContext:
     """Whether nodes or other wires overlap a box."""
     is_moving: bool = False
     """Whether a gesture moves nodes: labels of wires keep their positions meanwhile."""
+    is_routing: Callable[[], bool] = lambda: False
+    """Whether wires wait for their routes: labels of wires keep their positions meanwhile."""
     exposed: tuple[QRectF, ...] = ()
     """The rectangles of the scene that the view paints; empty while another painter renders the scene."""
     revision: int = 0

@@ -8,7 +8,7 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 from numpy.typing import NDArray
-from PySide6.QtCore import QPoint, QPointF, QRect
+from PySide6.QtCore import QPoint, QPointF, QRect, QRectF
 from PySide6.QtGui import QImage
 from PySide6.QtTest import QTest
 from pytestqt.qtbot import QtBot
@@ -243,6 +243,42 @@ def test_overview_after_hovers_and_drags_equals_a_new_one(view: CanvasView, qtbo
         canvas.wire_router.finish()
         process_paints(view, qtbot)
         assert shown(view) == new(view)
+
+
+@pytest.mark.parametrize("scale", [1.0, 0.4, 0.2])
+def test_dragged_nodes_look_as_after_the_drop(
+    view: CanvasView, counts: Counter[str], qtbot: QtBot, scale: float
+) -> None:
+    canvas, user = view.canvas_scene, MouseAndKeyboard(view)
+    names = [f"n{index}" for index in range(1000, 1100)]
+    view.camera.zoom_to(scale)
+    view.camera.center_on(QPointF(*canvas.nodes["n1025"].box.center))
+    view.store.select(names)
+    canvas.wire_router.finish()
+    process_paints(view, qtbot)
+    counts.clear()
+    before, start, painted = shown(view), user.node("n1025"), counts["nodes painted"]
+    offset = QPoint(80, 40)  # to the grid at each scale
+    user.hold(start, start + offset / 2, start + offset)
+    process_paints(view, qtbot)
+    counts.clear()
+    view.viewport().repaint()
+    assert counts["nodes painted"] <= max(painted - 10, 0)  # not those that are dragged
+    during, box = shown(view), canvas.nodes["n1025"].box
+    view.canvas_scene.set_live({"n1025": "running"})
+    assert scale < 1 or shown(view) != during
+    view.canvas_scene.set_live({})
+    view.cancel()
+    canvas.wire_router.finish()
+    process_paints(view, qtbot)
+    assert shown(view) == before
+    user.hold(start, start + offset / 2, start + offset)
+    user.release(start + offset)
+    process_paints(view, qtbot)
+    assert canvas.nodes["n1025"].box == box
+    corners = view.camera.to_view(QPointF(box.left, box.top)), view.camera.to_view(QPointF(box.right, box.bottom))
+    area = QRectF(*corners).toRect().adjusted(4, 4, -4, -4)
+    assert shown(view).copy(area) == during.copy(area)
 
 
 def test_drag_of_many_nodes_pauses_routing(view: CanvasView) -> None:

@@ -8,6 +8,9 @@ from typing import Literal
 
 from studio.ui.canvas.geometry import Box, snap
 
+_Edges = tuple[float, float, float]
+_AXES: tuple[Literal["x", "y"], ...] = ("x", "y")
+
 
 @dataclass(frozen=True, slots=True)
 class AlignmentGuide:
@@ -36,30 +39,30 @@ def snap_to_neighbors(
 ) -> SnapResult:
     """The offset near (dx, dy) that puts `moved` on the grid or in line with a neighbor within `reach`."""
     target = moved.moved(dx, dy)
-    x = _nearest(
-        (target.left, target.center.x, target.right), [(b.left, b.center.x, b.right) for b in neighbors], reach
-    )
-    y = _nearest(
-        (target.top, target.center.y, target.bottom), [(b.top, b.center.y, b.bottom) for b in neighbors], reach
-    )
+    columns, rows = ([_edges(box, axis) for box in neighbors] for axis in _AXES)
+    x, y = _nearest(_edges(target, "x"), columns, reach), _nearest(_edges(target, "y"), rows, reach)
     dx = dx + x if x is not None else to_grid(moved.left + dx) - moved.left
     dy = dy + y if y is not None else to_grid(moved.top + dy) - moved.top
     target = moved.moved(dx, dy)
-    guides = (*_guides("x", target, neighbors), *_guides("y", target, neighbors))
+    guides = (*_guides("x", target, neighbors, columns), *_guides("y", target, neighbors, rows))
     return SnapResult(dx, dy, guides)
 
 
-def _nearest(edges: Sequence[float], others: Sequence[Sequence[float]], reach: float) -> float | None:
+def _nearest(edges: _Edges, others: Sequence[_Edges], reach: float) -> float | None:
     """The smallest shift that aligns equal edges."""
-    shifts = [theirs - mine for other in others for mine, theirs in zip(edges, other, strict=True)]
+    low, middle, high = edges
+    shifts = [shift for a, b, c in others for shift in (a - low, b - middle, c - high)]
     best = min(shifts, key=abs, default=None)
     return best if best is not None and abs(best) <= reach else None
 
 
-def _guides(axis: Literal["x", "y"], target: Box, neighbors: Sequence[Box]) -> list[AlignmentGuide]:
+def _guides(
+    axis: Literal["x", "y"], target: Box, neighbors: Sequence[Box], edges: Sequence[_Edges]
+) -> list[AlignmentGuide]:
     found: dict[float, AlignmentGuide] = {}
-    for other in neighbors:
-        for mine, theirs in zip(_edges(target, axis), _edges(other, axis), strict=True):
+    own = _edges(target, axis)
+    for other, its in zip(neighbors, edges, strict=True):
+        for mine, theirs in zip(own, its, strict=True):
             if abs(mine - theirs) < 0.01:
                 low, high = _span(axis, target, other)
                 old = found.get(theirs)
@@ -71,8 +74,10 @@ def _guides(axis: Literal["x", "y"], target: Box, neighbors: Sequence[Box]) -> l
     return list(found.values())
 
 
-def _edges(box: Box, axis: Literal["x", "y"]) -> tuple[float, float, float]:
-    return (box.left, box.center.x, box.right) if axis == "x" else (box.top, box.center.y, box.bottom)
+def _edges(box: Box, axis: Literal["x", "y"]) -> _Edges:
+    """Both edges and the center between them."""
+    left, top, right, bottom = box
+    return (left, (left + right) / 2, right) if axis == "x" else (top, (top + bottom) / 2, bottom)
 
 
 def _span(axis: Literal["x", "y"], a: Box, b: Box) -> tuple[float, float]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 
 from PySide6.QtCore import QRectF
@@ -33,10 +34,16 @@ def _dots(painter: QPainter, rect: QRectF, pitch: float, paint_context: PaintCon
     color.setAlphaF(strength)
     left, top = math.floor(rect.left() / pitch), math.floor(rect.top() / pitch)
     right, bottom = math.ceil(rect.right() / pitch), math.ceil(rect.bottom() / pitch)
-    size = 1 / paint_context.zoom.scale
-    rows = [y * pitch for y in range(top, bottom + 1)]
     painter.setRenderHint(QPainter.RenderHint.Antialiasing, False)
     painter.setPen(paint_context.style.no_pen)
     painter.setBrush(color)
-    painter.drawRects([QRectF(x * pitch, y, size, size) for x in range(left, right + 1) for y in rows])
+    painter.translate(left * pitch, top * pitch)
+    painter.drawRects(_lattice(right - left + 1, bottom - top + 1, pitch, 1 / paint_context.zoom.scale))
+    painter.translate(-left * pitch, -top * pitch)
     painter.setRenderHint(QPainter.RenderHint.Antialiasing, True)
+
+
+@functools.lru_cache(maxsize=8)
+def _lattice(columns: int, rows: int, pitch: float, size: float) -> list[QRectF]:
+    """Squares from the origin to the right and down. Creating thousands takes longer than painting them."""
+    return [QRectF(x * pitch, y * pitch, size, size) for x in range(columns) for y in range(rows)]

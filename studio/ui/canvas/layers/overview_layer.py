@@ -3,14 +3,22 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Set
 
 from PySide6.QtCore import QRectF, Qt
 from PySide6.QtGui import QColor, QPainter, QPainterPath, QPen
 from PySide6.QtWidgets import QGraphicsRectItem, QStyleOptionGraphicsItem, QWidget
 
 from studio.document.model import MAX_COORDINATE, Wire
-from studio.ui.canvas.layers.overview_shapes import AreaShapes, OverviewShapes, node_rect, wire_paths
+from studio.ui.canvas.layers.overview_shapes import (
+    AreaShapes,
+    OverviewShapes,
+    node_patches,
+    node_rect,
+    paint_patches,
+    paint_wires,
+    wire_paths,
+)
 from studio.ui.canvas.nodes.node_item import NodeItem
 from studio.ui.canvas.paint_context import PaintContext
 from studio.ui.canvas.wires.wire_item import WireItem
@@ -42,12 +50,14 @@ class OverviewLayer(QGraphicsRectItem):
         self._moving_nodes: set[NodeItem] = set()
         self._moving_wires: set[WireItem] = set()
         """Nodes and wires that a gesture moves: painted separately, so that the shapes of the others stay valid."""
+        self._lifted: Set[NodeItem | WireItem] = frozenset()
+        """Those of them that `LiftedItems` paints."""
         limit = MAX_COORDINATE + _MARGIN
         self.setRect(QRectF(-limit, -limit, 2 * limit, 2 * limit))
 
     def refresh(self) -> None:
         """Repaint after any node or wire may have changed."""
-        self._moving_nodes, self._moving_wires = set(), set()
+        self._moving_nodes, self._moving_wires, self._lifted = set(), set(), frozenset()
         self._shapes.leave_out(frozenset())
         self._shapes.clear()
         self.refresh_marks()
@@ -62,12 +72,15 @@ class OverviewLayer(QGraphicsRectItem):
         self._shapes.update_wires(wires)
         self.refresh_marks()
 
-    def refresh_moving(self, nodes: set[NodeItem], wires: set[WireItem]) -> None:
-        """Repaint after a gesture moved nodes and wires."""
+    def refresh_moving(
+        self, nodes: Set[NodeItem], wires: Set[WireItem], lifted: Set[NodeItem | WireItem] = frozenset()
+    ) -> None:
+        """Repaint after a gesture moved nodes and wires. `LiftedItems` paints the lifted ones."""
         if not (nodes <= self._moving_nodes and wires <= self._moving_wires):
             self._moving_nodes |= nodes
             self._moving_wires |= wires
             self._shapes.leave_out(self._moving_nodes | self._moving_wires)
+        self._lifted = lifted
         self.refresh_marks()
 
     def paint(self, painter: QPainter, option: QStyleOptionGraphicsItem, widget: QWidget | None = None) -> None:
@@ -90,12 +103,8 @@ class OverviewLayer(QGraphicsRectItem):
         self._paint_outlines(painter)
 
     def _paint_wires(self, painter: QPainter, areas: list[AreaShapes]) -> None:
-        style = self._paint_context.style
-        painter.setBrush(Qt.BrushStyle.NoBrush)
-        for paths in (*(area.paths for area in areas), wire_paths(self._moving_wires)):
-            for role, path in paths.items():
-                painter.setPen(style.wire_far[role])
-                painter.drawPath(path)
+        for paths in (*(area.paths for area in areas), wire_paths(self._moving_wires - self._lifted)):
+            paint_wires(painter, paths, self._paint_context.style)
         if self._bold is None:
             self._bold = self._collect_bold()
         for color, path in self._bold:
@@ -114,16 +123,8 @@ class OverviewLayer(QGraphicsRectItem):
         return bold
 
     def _paint_nodes(self, painter: QPainter, areas: list[AreaShapes]) -> None:
-        style = self._paint_context.style
-        painter.setPen(style.no_pen)
-        for area in areas:
-            for category, patches in area.patches.items():
-                painter.setBrush(style.heat[category] if isinstance(category, int) else style.category_brush[category])
-                painter.drawRects(patches)
-        for node in self._moving_nodes:
-            heat = node.state.heat
-            painter.setBrush(style.category_brush[node.content.category] if heat is None else style.heat[heat])
-            painter.drawRect(node_rect(node))
+        for patches in (*(area.patches for area in areas), node_patches(self._moving_nodes - self._lifted)):
+            paint_patches(painter, patches, self._paint_context.style)
 
     def _paint_outlines(self, painter: QPainter) -> None:
         """Outline selected nodes and nodes with errors."""

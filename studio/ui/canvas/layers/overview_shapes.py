@@ -6,9 +6,10 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Set
 
 from PySide6.QtCore import QRectF
-from PySide6.QtGui import QPainterPath
+from PySide6.QtGui import QPainter, QPainterPath
 
 from studio.document.model import Wire
+from studio.ui.canvas.canvas_style import CanvasStyle
 from studio.ui.canvas.geometry import Box
 from studio.ui.canvas.nodes.node_item import NodeItem
 from studio.ui.canvas.wires.wire_item import WireItem
@@ -34,10 +35,7 @@ class AreaShapes:
 
     def refresh(self) -> None:
         """Collect the shapes again."""
-        patches: defaultdict[str | int, list[QRectF]] = defaultdict(list)
-        for node in self.nodes:
-            patches[node.content.category if node.state.heat is None else node.state.heat].append(node_rect(node))
-        self.patches, self.paths, self.is_stale = dict(patches), wire_paths(self.wires), False
+        self.patches, self.paths, self.is_stale = node_patches(self.nodes), wire_paths(self.wires), False
         self.bounds = QRectF()
         for item in (*self.nodes, *self.wires):
             self.bounds = self.bounds.united(item.sceneBoundingRect())
@@ -122,6 +120,28 @@ def wire_paths(wires: Iterable[WireItem]) -> dict[WireRole, QPainterPath]:
     return {role: paths[role] for role in WireRole if role in paths}
 
 
+def node_patches(nodes: Iterable[NodeItem]) -> dict[str | int, list[QRectF]]:
+    """The rectangles of nodes by category, or by level of the heat map."""
+    patches: defaultdict[str | int, list[QRectF]] = defaultdict(list)
+    for node in nodes:
+        patches[node.content.category if node.state.heat is None else node.state.heat].append(node_rect(node))
+    return dict(patches)
+
+
+def paint_wires(painter: QPainter, paths: Mapping[WireRole, QPainterPath], style: CanvasStyle) -> None:
+    painter.setBrush(style.no_brush)
+    for role, path in paths.items():
+        painter.setPen(style.wire_far[role])
+        painter.drawPath(path)
+
+
+def paint_patches(painter: QPainter, patches: Mapping[str | int, list[QRectF]], style: CanvasStyle) -> None:
+    painter.setPen(style.no_pen)
+    for category, rects in patches.items():
+        painter.setBrush(style.heat[category] if isinstance(category, int) else style.category_brush[category])
+        painter.drawRects(rects)
+
+
 def node_rect(node: NodeItem) -> QRectF:
     return QRectF(*node.at, node.layout.width, node.layout.height)
 
@@ -130,4 +150,4 @@ def _area(box: Box) -> _Area:
     return int(box.center.x // _SIDE), int(box.center.y // _SIDE)
 
 
-__all__ = ["AreaShapes", "OverviewShapes", "node_rect", "wire_paths"]
+__all__ = ["AreaShapes", "OverviewShapes", "node_patches", "node_rect", "paint_patches", "paint_wires", "wire_paths"]

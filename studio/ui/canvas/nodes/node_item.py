@@ -44,6 +44,10 @@ class NodeItem(QGraphicsRectItem):
 
     def move_to(self, at: tuple[float, float]) -> None:
         self.setPos(*at)
+        self.place_at(at)
+
+    def place_at(self, at: tuple[float, float]) -> None:
+        """Set the position, but show the node where it was, until `move_to`."""
         self.at = at
         self.box = self.layout.box(at)
 

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
-from PySide6.QtCore import QPointF, QRectF, Qt
-from PySide6.QtGui import QPainter, QPainterPath
+from PySide6.QtCore import QPointF, QRectF
+from PySide6.QtGui import QColor, QPainter, QPainterPath
 
-from studio.nodes.types import Port
 from studio.ui.canvas.canvas_style import NAME_PX, CanvasStyle, interface_font
 from studio.ui.canvas.level_of_detail import LevelOfDetail, Zoom
 from studio.ui.canvas.nodes.far_name import FAR_TEXT, FarName, far_name
 from studio.ui.canvas.nodes.node_content import NodeContent
 from studio.ui.canvas.nodes.node_layout import CORNER, HEADER, PORT, NodeLayout
-from studio.ui.canvas.wires.wire_role import wire_role
+from studio.ui.canvas.wires.wire_role import WireRole, wire_role
 
 MARGIN = 14.0
 """How far ports, glow, badges and outline extend beyond the node."""
@@ -36,8 +36,11 @@ class NodeDrawing:
     kind: str
     kind_x: float
     line: str
-    ports: tuple[tuple[Port, QPointF], ...] = ()
+    ports: tuple[tuple[str, WireRole, QPointF], ...] = ()
+    """Key as in `NodeState`, role and position."""
     labels: tuple[tuple[str, QPointF], ...] = ()
+    badges: tuple[tuple[str, QColor], ...] = ()
+    """Icon and color of each state that the node shows."""
     far_name: tuple[int, FarName] | None = None
     """Cached name at low zoom, with the preferred font size."""
 
@@ -83,11 +86,12 @@ def prepare_drawing(content: NodeContent, layout: NodeLayout, style: CanvasStyle
         kind_x,
         style.elided(content.line, "mono", width - 24),
         tuple(
-            (port, QPointF(*positions[port.name]))
-            for ports, positions in ((content.inputs, layout.inputs), (content.outputs, layout.outputs))
+            (f"{side}.{port.name}", wire_role(port.type, port.name), QPointF(*positions[port.name]))
+            for ports, (side, positions) in zip((content.inputs, content.outputs), layout.sides, strict=True)
             for port in ports
         ),
         () if content.collapsed else _labels(content, layout, style),
+        _badges(content, style),
     )
 
 
@@ -103,7 +107,8 @@ def _labels(content: NodeContent, layout: NodeLayout, style: CanvasStyle) -> tup
 
 def paint_node(painter: QPainter, node: NodeDrawing, state: NodeState, style: CanvasStyle, zoom: Zoom) -> None:
     """Paint a node with its top left corner at the origin."""
-    painter.setOpacity(0.3 if state.faded else 0.55 if node.content.muted else 1.0)
+    if is_translucent := state.faded or node.content.muted:
+        painter.setOpacity(0.3 if state.faded else 0.55)
     if zoom.detail is LevelOfDetail.FULL:
         _paint_body(painter, node, state, style, zoom)
         _paint_ports(painter, node, state, style)
@@ -111,10 +116,13 @@ def paint_node(painter: QPainter, node: NodeDrawing, state: NodeState, style: Ca
         _paint_patch(painter, node, state, style, zoom)
         if zoom.has_ports:
             _paint_ports(painter, node, state, style)
-    painter.setOpacity(0.3 if state.faded else 1.0)
+    if is_translucent:
+        painter.setOpacity(0.3 if state.faded else 1.0)
     _paint_state(painter, node.layout, state, style)
-    _paint_badges(painter, node.content, node.layout.width, style, zoom)
-    painter.setOpacity(1.0)
+    if node.badges:
+        _paint_badges(painter, node.badges, node.layout.width, style, zoom)
+    if is_translucent:
+        painter.setOpacity(1.0)
 
 
 def _paint_body(painter: QPainter, node: NodeDrawing, state: NodeState, style: CanvasStyle, zoom: Zoom) -> None:
@@ -158,14 +166,12 @@ def _paint_state(painter: QPainter, layout: NodeLayout, state: NodeState, style:
         )
     if state.selected or state.highlighted:
         painter.setPen(style.selected)
-        painter.setBrush(Qt.BrushStyle.NoBrush)
+        painter.setBrush(style.no_brush)
         painter.drawRoundedRect(QRectF(-2, -2, layout.width + 4, layout.height + 4), CORNER + 2, CORNER + 2)
 
 
 def _paint_ports(painter: QPainter, node: NodeDrawing, state: NodeState, style: CanvasStyle) -> None:
-    for index, (port, position) in enumerate(node.ports):
-        role = wire_role(port.type, port.name)
-        key = f"{'input' if index < len(node.content.inputs) else 'output'}.{port.name}"
+    for key, role, position in node.ports:
         if key in state.fitting_ports:
             painter.setPen(style.no_pen)
             painter.setBrush(style.port_glow[role])
@@ -207,9 +213,9 @@ def _far_name(node: NodeDrawing, pixels: int, style: CanvasStyle) -> FarName:
     )
 
 
-def _paint_badges(painter: QPainter, content: NodeContent, width: float, style: CanvasStyle, zoom: Zoom) -> None:
-    """Paint state badges on the upper edge, the most severe outermost, readable at low zoom."""
-    badges = [
+def _badges(content: NodeContent, style: CanvasStyle) -> tuple[tuple[str, QColor], ...]:
+    """The most severe first."""
+    return tuple(
         (name, color)
         for name, color, shown in (
             ("error", style.error, bool(content.error)),
@@ -220,9 +226,13 @@ def _paint_badges(painter: QPainter, content: NodeContent, width: float, style: 
             ("mute", style.dim, content.muted),
         )
         if shown
-    ]
-    if not badges:
-        return
+    )
+
+
+def _paint_badges(
+    painter: QPainter, badges: Iterable[tuple[str, QColor]], width: float, style: CanvasStyle, zoom: Zoom
+) -> None:
+    """Paint state badges on the upper edge, the first outermost, readable at low zoom."""
     size = max(_BADGE, min(10 / zoom.scale, 26.0))
     x = width - 4
     for name, color in badges:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 
-from PySide6.QtCore import QObject, QPoint, QRect, QRectF, QSize
+from PySide6.QtCore import QObject, QPoint, QPointF, QRect, QRectF, QSize
 from PySide6.QtWidgets import QWidget
 
 from studio.ui.canvas.canvas_context import CanvasContext
@@ -75,7 +76,9 @@ class MinimapPlacement(QObject):
             and self._is_free(self._geometry)
         ):
             return self._geometry
-        return next((rect for rect in self._collapsed_positions() if self._is_free(rect)), None)
+        return next((rect for rect in self._corners(COLLAPSED_SIZE) if self._is_free(rect)), None) or next(
+            (rect for side in self._sides() if (rect := self._first_free(side)) is not None), None
+        )
 
     def _expanded(self, size: QSize) -> QRect:
         """Geometry of the expanded minimap at its tab."""
@@ -96,19 +99,30 @@ class MinimapPlacement(QObject):
         tops = (inner.bottom() + 1 - size.height(), inner.top())
         return [QRect(QPoint(left, top), size) for top in tops for left in lefts]
 
-    def _collapsed_positions(self) -> Iterator[QRect]:
-        """Tab positions: corners, then along the border."""
-        yield from self._corners(COLLAPSED_SIZE)
+    def _sides(self) -> Iterator[list[QRect]]:
+        """Tab positions along each side of the border."""
         inner = self._inner
         right, bottom = inner.right() + 1 - COLLAPSED_SIZE.width(), inner.bottom() + 1 - COLLAPSED_SIZE.height()
-        for left in range(right, inner.left(), -_STEP):
-            yield QRect(QPoint(left, bottom), COLLAPSED_SIZE)
-        for top in range(bottom, inner.top(), -_STEP):
-            yield QRect(QPoint(right, top), COLLAPSED_SIZE)
-        for left in range(right, inner.left(), -_STEP):
-            yield QRect(QPoint(left, inner.top()), COLLAPSED_SIZE)
-        for top in range(bottom, inner.top(), -_STEP):
-            yield QRect(QPoint(inner.left(), top), COLLAPSED_SIZE)
+        lefts, tops = range(right, inner.left(), -_STEP), range(bottom, inner.top(), -_STEP)
+        yield [QRect(QPoint(left, bottom), COLLAPSED_SIZE) for left in lefts]
+        yield [QRect(QPoint(right, top), COLLAPSED_SIZE) for top in tops]
+        yield [QRect(QPoint(left, inner.top()), COLLAPSED_SIZE) for left in lefts]
+        yield [QRect(QPoint(inner.left(), top), COLLAPSED_SIZE) for top in tops]
+
+    def _first_free(self, side: list[QRect]) -> QRect | None:
+        """The first free position of a side. Each node is compared once, since this runs on each movement."""
+        if not side:
+            return None
+        taken: set[int] = set()
+        is_row = side[0].top() == side[-1].top()
+        start, size = (side[0].left(), COLLAPSED_SIZE.width()) if is_row else (side[0].top(), COLLAPSED_SIZE.height())
+        to_view = self._context.camera.to_view
+        for box in self._nodes_in(self._area(side[0].united(side[-1]))):
+            low, high = to_view(QPointF(box.left, box.top)), to_view(QPointF(box.right, box.bottom))
+            first, last = (low.x(), high.x()) if is_row else (low.y(), high.y())
+            taken.update(range(math.floor((start - last) / _STEP) + 1, math.ceil((start - first + size) / _STEP)))
+        free = (rect for index, rect in enumerate(side) if index not in taken)
+        return next((rect for rect in free if not self._overlaps_reserved(rect)), None)
 
     def _overlaps_reserved(self, rect: QRect) -> bool:
         """Whether a rectangle overlaps the selection bar or the reserved area."""
@@ -119,7 +133,14 @@ class MinimapPlacement(QObject):
     def _is_free(self, rect: QRect) -> bool:
         if self._overlaps_reserved(rect):
             return False
+        return not self._nodes_in(self._area(rect))
+
+    def _area(self, rect: QRect) -> Box:
+        """The area of the scene at a rectangle of the viewport."""
         camera = self._context.camera
         corners = camera.to_scene(rect.topLeft()), camera.to_scene(rect.bottomRight() + QPoint(1, 1))
-        area = Box(*corners[0].toTuple(), *corners[1].toTuple())
-        return not any(node.box.overlaps(area) for node in self._context.scene.nodes_in(area))
+        return Box(*corners[0].toTuple(), *corners[1].toTuple())
+
+    def _nodes_in(self, area: Box) -> list[Box]:
+        """The boxes of the nodes that overlap an area."""
+        return [node.box for node in self._context.scene.nodes_in(area) if node.box.overlaps(area)]

@@ -28,6 +28,16 @@ _MAX_COMPARED_SIZE = 20_000.0
 """Curves with a larger box are not compared."""
 
 
+def _weights(t: float) -> tuple[float, float, float, float]:
+    """Weights of the control points of a cubic Bézier curve at parameter `t`."""
+    u = 1 - t
+    return u * u * u, 3 * u * u * t, 3 * u * t * t, t * t * t
+
+
+_WEIGHTS = tuple(_weights(step / _STEPS) for step in range(1, _STEPS + 1))
+"""Those at the ends of the line segments."""
+
+
 class Bezier(NamedTuple):
     """A cubic Bézier curve."""
 
@@ -41,8 +51,7 @@ class Bezier(NamedTuple):
         return self.start.y == self.first.y == self.second.y == self.end.y
 
     def at(self, t: float) -> Point:
-        u = 1 - t
-        a, b, c, d = u * u * u, 3 * u * u * t, 3 * u * t * t, t * t * t
+        a, b, c, d = _weights(t)
         return Point(
             a * self.start.x + b * self.first.x + c * self.second.x + d * self.end.x,
             a * self.start.y + b * self.first.y + c * self.second.y + d * self.end.y,
@@ -221,13 +230,15 @@ def _piece_enters(piece: Bezier, box: Box) -> bool:
     if min(xs) > box.right or max(xs) < box.left or min(ys) > box.bottom or max(ys) < box.top:
         return False
     corners = ((box.left, box.top), (box.right, box.bottom)), ((box.left, box.bottom), (box.right, box.top))
-    line = [piece.at(step / _STEPS) for step in range(_STEPS + 1)]
-    return any(
-        min(start.x, end.x) <= box.right
-        and max(start.x, end.x) >= box.left
-        and any(_cross(start, end, *ends) for ends in corners)
-        for start, end in pairwise(line)
-    )
+    (x0, x1, x2, x3), (y0, y1, y2, y3) = xs, ys
+    start = x0, y0
+    for a, b, c, d in _WEIGHTS:
+        end = a * x0 + b * x1 + c * x2 + d * x3, a * y0 + b * y1 + c * y2 + d * y3
+        is_beside = (start[0] > box.right and end[0] > box.right) or (start[0] < box.left and end[0] < box.left)
+        if not is_beside and any(_cross(start, end, *ends) for ends in corners):
+            return True
+        start = end
+    return False
 
 
 def _horizontal_cells(piece: Bezier) -> Iterable[int]:

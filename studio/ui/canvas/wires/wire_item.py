@@ -11,7 +11,7 @@ from PySide6.QtWidgets import QGraphicsItem, QGraphicsRectItem, QStyleOptionGrap
 from studio.document.model import Wire
 from studio.nodes.types import PortType
 from studio.ui.canvas.geometry import Box, Point
-from studio.ui.canvas.level_of_detail import Zoom
+from studio.ui.canvas.level_of_detail import LevelOfDetail, Zoom
 from studio.ui.canvas.paint_context import PaintContext
 from studio.ui.canvas.wires import wire_label, wire_painter
 from studio.ui.canvas.wires.route_search import Obstacles, find_route
@@ -21,6 +21,9 @@ from studio.ui.canvas.wires.wire_role import WireRole, wire_role
 
 WIRE_Z, HOVERED_Z = 0.0, 3.0
 _MARGIN = 18.0
+
+_LabelKey = tuple[int, Zoom, str, bool]
+"""Revision of the scene, zoom, text, and whether the wire has an error."""
 
 
 class WireItem(QGraphicsRectItem):
@@ -45,7 +48,7 @@ class WireItem(QGraphicsRectItem):
         self._hovered = False
         self._detached = False
         self._offset = (0.0, 0.0)
-        self._cached_label: tuple[tuple[int, Zoom, str, bool], WireLabel | None] | None = None
+        self._cached_label: tuple[_LabelKey, WireLabel | None] | None = None
         self._direct = wire_curve(start, end)
         self.rank = _rank(wire, start, end)
         """Sort key of routing: shorter wires are routed first."""
@@ -55,15 +58,24 @@ class WireItem(QGraphicsRectItem):
 
     def route(self, start: Point, end: Point) -> None:
         """Update the end points."""
-        self.shift(0.0, 0.0)
+        self._offset = (0.0, 0.0)
         if start != self._direct.start or end != self._direct.end:
             self._draw(start, end)
 
-    def shift(self, dx: float, dy: float) -> None:
-        """Draw the wire as it is at an offset, while a gesture moves both of its nodes."""
-        if self._offset != (dx, dy):
-            self._offset = (dx, dy)
-            self.setPos(dx, dy)
+    def stretch(self, start: Point, end: Point) -> None:
+        """Draw the wire directly between these points, while a gesture moves one of its nodes."""
+        if self.points:
+            self.route(start, end)
+            return
+        self._offset = (0.0, 0.0)
+        self.curve = self._direct = wire_curve(start, end)
+        self.path = wire_painter.curve_path(self.curve)
+        self._cached_label = None
+        self.setRect(self.path.controlPointRect().adjusted(-_MARGIN, -_MARGIN, _MARGIN, _MARGIN))
+
+    def follow(self, dx: float, dy: float) -> None:
+        """Set the offset, but show the wire where it was, until `route` or `stretch`: its nodes are lifted."""
+        self._offset = (dx, dy)
 
     def set_points(self, points: tuple[tuple[float, float], ...]) -> bool:
         """Draw the wire through these reroute points. Returns whether they are other points."""
@@ -156,8 +168,9 @@ class WireItem(QGraphicsRectItem):
 
     def paint(self, painter: QPainter, option: QStyleOptionGraphicsItem, widget: QWidget | None = None) -> None:
         style, zoom = self._paint_context.style, self._paint_context.zoom
-        painter.setOpacity(0.25 if self._detached else 1.0)
-        painter.setBrush(Qt.BrushStyle.NoBrush)
+        if self._detached:
+            painter.setOpacity(0.25)
+        painter.setBrush(style.no_brush)
         painter.setPen(self.pen())
         painter.drawPath(self.path)
         if self.points:
@@ -167,7 +180,8 @@ class WireItem(QGraphicsRectItem):
             wire_label.paint_label(painter, label, style, strong=self._hovered)
         if self.error:
             wire_painter.paint_mark(painter, self.curve, style, zoom, label.box if label else None)
-        painter.setOpacity(1.0)
+        if self._detached:
+            painter.setOpacity(1.0)
 
     def visible_label(self) -> WireLabel | None:
         """The label that is drawn; None without space or text."""
@@ -175,11 +189,13 @@ class WireItem(QGraphicsRectItem):
             return None
         if self._hovered:
             return wire_label.hovered_label(self.curve, self.label, self._paint_context.zoom)
+        if self._paint_context.zoom.detail is not LevelOfDetail.FULL:
+            return None
         if self._paint_context.is_moving:
             return self._cached_label[1] if self._cached_label is not None else None
-        # Cached until nodes move or the zoom changes.
+        # Cached until nodes or wires moved or the zoom changes.
         key = (self._paint_context.revision, self._paint_context.zoom, self.label, bool(self.error))
-        if self._cached_label is None or self._cached_label[0] != key:
+        if self._cached_label is None or (self._cached_label[0] != key and not self._keeps_label(key)):
             self._cached_label = (
                 key,
                 wire_label.free_label(
@@ -187,6 +203,12 @@ class WireItem(QGraphicsRectItem):
                 ),
             )
         return self._cached_label[1]
+
+    def _keeps_label(self, key: _LabelKey) -> bool:
+        """Whether only the revision differs, while wires are routed."""
+        if self._cached_label is None or self._cached_label[0][1:] != key[1:]:
+            return False
+        return self._paint_context.is_routing()
 
     def _update_bounds(self) -> None:
         """Update the bounds: curve and hovered label."""

@@ -28,6 +28,9 @@ _AT_ONCE = 48
 """Number of wires that are routed at once, so that small graphs never flicker."""
 _AT_ONCE_SECONDS = 0.04
 """Limit of the CPU time of this: wires among nodes on top of each other have slow routes."""
+_MANY = 256
+_AT_ONCE_SECONDS_OF_MANY = 0.015
+"""Limit in a graph with more wires: there, an edit has other costs too."""
 _LONG = 2000.0
 """A longer wire is not routed during a gesture: it can have thousands of candidate routes and obstacles."""
 _SLICE_SECONDS = 0.004
@@ -118,7 +121,8 @@ class WireRouter(QObject):
         for wire in self._wires if len(areas) > len(self._wires) else self._wires_near(areas):
             self._queue(wire)
         if not paused or len(self._queued) <= _AT_ONCE:
-            self._route(_AT_ONCE, longest=_LONG if paused else math.inf, seconds=_AT_ONCE_SECONDS)
+            seconds = _AT_ONCE_SECONDS if len(self._wires) <= _MANY else _AT_ONCE_SECONDS_OF_MANY
+            self._route(_AT_ONCE, longest=_LONG if paused else math.inf, seconds=seconds)
         self._schedule()
 
     def pause(self) -> None:
@@ -141,7 +145,7 @@ class WireRouter(QObject):
         changed = False
         while self._queued and time.perf_counter() < end:
             changed = self._route(1) or changed
-        if changed:
+        if changed or not self._queued:  # labels of wires wait for the last route
             self.rerouted.emit()
         self._schedule()
 

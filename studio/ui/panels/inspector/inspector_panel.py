@@ -77,6 +77,8 @@ class InspectorPanel(QScrollArea):
 
     def _refresh(self) -> None:
         names = [name for name in self._store.document.nodes if name in self._store.selection]
+        if len(names) < len(self._store.selection):
+            return  # selected nodes were removed, and the new selection follows
         form = self.widget()
         if self._fits(names):
             self.form.refresh()

@@ -85,6 +85,9 @@ class TrainingForm(QWidget):
 
 
 def available_metrics(store: ScopeStore) -> tuple[str, ...]:
-    types = {name: known_type(store.document, store.catalogue, name) for name in store.document.nodes}
-    metrics = [name for name, kind in types.items() if kind is not None and kind.category == "metric"]
+    nodes = store.document.nodes
+    examples = {node.type: name for name, node in nodes.items()}  # thousands of nodes have few types
+    kinds = {key: known_type(store.document, store.catalogue, name) for key, name in examples.items()}
+    measuring = {key for key, kind in kinds.items() if kind is not None and kind.category == "metric"}
+    metrics = [name for name, node in nodes.items() if node.type in measuring]
     return tuple(f"{part}_{name}" for part in ("val", "train") for name in ("loss", *metrics))
