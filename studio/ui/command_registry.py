@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from functools import partial
+from functools import cache, partial
 
 from PySide6.QtCore import QEvent, QObject, Qt, Signal
 from PySide6.QtGui import QAction, QKeyEvent, QKeySequence
@@ -72,6 +72,8 @@ class CommandRegistry(QObject):
             if command.id in self._commands:
                 raise RegistryError(f"the command {command.id!r} is declared twice. Rename one of the two.")
             self._commands[command.id] = command
+            if self._bindings:
+                self._settle_shortcuts(command)
             self._actions[command.id] = self._action(command)
         self.changed.emit()
 
@@ -175,14 +177,29 @@ class CommandRegistry(QObject):
 
     def conflicts(self, id: str, keys: str) -> tuple[Command, ...]:
         """Other commands that use these shortcuts in the same scope."""
-        requested, scope = QKeySequence(keys), self._commands[id].scope
+        requested, scope = _sequence(keys), self._commands[id].scope
         return tuple(
             command
             for command in self
             if command.id != id
             and (command.scope is scope or None in (command.scope, scope))
-            and any(QKeySequence(other) == requested for other in self.shortcuts(command.id))
+            and any(_sequence(other) == requested for other in self.shortcuts(command.id))
         )
+
+    def _settle_shortcuts(self, command: Command) -> None:
+        """Remove shortcuts that two commands claim from one of them, because Qt then runs neither.
+
+        The user's shortcuts are kept, before a default of this version that they used for another command.
+        """
+        for keys in self.shortcuts(command.id):
+            for other in self.conflicts(command.id, keys):
+                is_kept = command.id in self._bindings and other.id not in self._bindings
+                self._drop_shortcut(other.id if is_kept else command.id, keys)
+
+    def _drop_shortcut(self, id: str, keys: str) -> None:
+        self._bindings[id] = tuple(each for each in self.shortcuts(id) if not _contains_shortcut([keys], each))
+        if id in self._actions:
+            self._actions[id].setShortcuts([QKeySequence(each) for each in self._bindings[id]])
 
     def _refresh(self, command: Command) -> None:
         action = self._actions[command.id]
@@ -214,9 +231,14 @@ class CommandRegistry(QObject):
         return action
 
 
+@cache
+def _sequence(keys: str) -> QKeySequence:
+    return QKeySequence(keys)
+
+
 def _contains_shortcut(shortcuts: Iterable[str], keys: str) -> bool:
     """Whether a shortcut is among others, in any notation such as \"Ctrl+Del\" and \"Ctrl+Delete\"."""
-    return any(QKeySequence(keys) == QKeySequence(other) for other in shortcuts)
+    return any(_sequence(keys) == _sequence(other) for other in shortcuts)
 
 
 def _run(command: Command, *_: object) -> None:

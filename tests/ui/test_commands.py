@@ -89,6 +89,31 @@ def test_saved_bindings_are_restored(widget_with_focus: QWidget, settings: Setti
     assert commands.shortcuts("c.d") == ()
 
 
+@pytest.mark.parametrize(
+    ("bindings", "first", "second", "expected"),
+    [
+        ({"x.second": ("F7",)}, (), ("F7",), ["second"]),  # the user's shortcut is the default of another command
+        ({"x.first": ("F8",)}, ("F8",), (), ["first"]),
+        ({"x.first": ("F9", "F7"), "x.second": ("Shift+F7", "F9")}, ("F9", "F7"), ("Shift+F7",), ["first", "first"]),
+    ],
+)
+def test_a_key_of_two_commands_stays_with_one(
+    widget_with_focus: QWidget,
+    bindings: dict[str, tuple[str, ...]],
+    first: object,
+    second: object,
+    expected: list[str],
+) -> None:
+    ran: list[str] = []
+    commands = CommandRegistry(widget_with_focus, bindings)
+    commands.add(Command("x.first", "First", lambda: ran.append("first"), ("F7",)))
+    commands.add(Command("x.second", "Second", lambda: ran.append("second"), ("F8",)))
+    assert (commands.shortcuts("x.first"), commands.shortcuts("x.second")) == (first, second)
+    for key in (Qt.Key.Key_F7, Qt.Key.Key_F8, Qt.Key.Key_F9):
+        QTest.keyClick(widget_with_focus, key)
+    assert ran == expected
+
+
 def test_removed_commands_lose_their_shortcuts(widget_with_focus: QWidget) -> None:
     ran: list[str] = []
     commands = CommandRegistry(widget_with_focus)
