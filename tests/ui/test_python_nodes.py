@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QPushButton
 
 from studio.document import edits, project_files
 from studio.document.code_trust import TRUST, source_digest
@@ -16,6 +17,7 @@ from studio.lowering.user_code.document_code import trust_code
 from studio.nodes.python_node import PYTHON
 from studio.ui.panels.code.code_panel import CodePanel
 from studio.ui.panels.inspector.code_field import CodeField
+from studio.ui.panels.inspector.code_window import CodeWindow
 from studio.ui.window.notification_bar import NotificationBar
 from studio.ui.window.trust_dialog import TrustDialog
 from tests.studio.code import code, with_code
@@ -190,3 +192,77 @@ def test_a_function_edited_in_the_code_panel_is_trusted_and_one_undo_step(window
     assert not [each for each in store.report.problems if each.code == "untrusted-code"]
     store.undo()
     assert store.document.nodes["own"].params["source"] == OWN
+
+
+# -- the larger window ------------------------------------------------------------------------
+
+FIRST, SECOND = "def first(x):\n    return x", "def second(x):\n    return -x"
+
+
+def code_window(window, qtbot) -> CodeWindow:
+    """The larger window, opened by its button for the first of two Python nodes."""
+    window.new_project()
+    store = window.project.store
+    store.edit("Add", lambda document: edits.add(document, "one", Node(PYTHON, {"source": FIRST})))
+    store.edit("Add", lambda document: edits.add(document, "two", Node(PYTHON, {"source": SECOND})))
+    store.edit("Add", lambda document: edits.add(document, "relu", Node("nn.ReLU")))
+    TRUST.store.add([source_digest(FIRST)])
+    window.project.scope.select(["one"])
+    window.docks["inspector"].reveal()
+
+    def buttons():
+        return [each for each in window.findChildren(QPushButton) if each.text() == "Edit in larger window"]
+
+    qtbot.waitUntil(lambda: bool(buttons()), timeout=10_000)
+    QTest.mouseClick(buttons()[0], Qt.MouseButton.LeftButton)
+    found = window.findChild(CodeWindow)
+    assert found is not None and found.isVisible() and not found.isModal()
+    return found
+
+
+def test_the_larger_window_applies_and_restores_by_keys(window, qtbot) -> None:
+    large = code_window(window, qtbot)
+    store = window.project.store
+    assert large.windowTitle() == "Python code of one"
+    assert large.editor.toPlainText() == FIRST
+    assert not large.draft.isVisible()
+    large.editor.setFocus()
+    QTest.keySequence(large.editor, "Ctrl+End")
+    QTest.keyClicks(large.editor, " +")
+    assert large.editor.error is not None and large.editor.error.line == 2
+    assert "Line 2: invalid syntax" in large.draft.text.text() and large.draft.isVisible()
+    QTest.keyClick(large.editor, Qt.Key.Key_Escape)
+    assert large.editor.toPlainText() == FIRST
+    assert large.isVisible() and not large.draft.isVisible()
+    QTest.keySequence(large.editor, "Ctrl+End")
+    QTest.keyClicks(large.editor, " + 1")
+    QTest.keyClick(large.editor, Qt.Key.Key_Return, Qt.KeyboardModifier.ControlModifier)
+    assert store.document.nodes["one"].params["source"] == f"{FIRST} + 1"
+    assert is_trusted(f"{FIRST} + 1")
+    assert not large.draft.isVisible()
+    store.undo()
+    qtbot.waitUntil(lambda: large.editor.toPlainText() == FIRST)
+    QTest.keyClick(large.editor, Qt.Key.Key_Escape)
+    assert not large.isVisible()
+
+
+def test_the_larger_window_follows_the_selection_and_keeps_what_is_typed(window, qtbot) -> None:
+    large = code_window(window, qtbot)
+    store, scope = window.project.store, window.project.scope
+    large.editor.setFocus()
+    QTest.keySequence(large.editor, "Ctrl+End")
+    QTest.keyClicks(large.editor, " * 3")
+    scope.select(["two"])
+    qtbot.waitUntil(lambda: large.editor.toPlainText() == SECOND)
+    assert large.windowTitle() == "Python code of two"
+    assert store.document.nodes["one"].params["source"] == f"{FIRST} * 3"
+    assert store.document.nodes["two"].params["source"] == SECOND
+    scope.select(["relu"])
+    qtbot.waitUntil(lambda: not large.editor.isVisible())
+    scope.select(["two"])
+    qtbot.waitUntil(large.editor.isVisible)
+    QTest.keySequence(large.editor, "Ctrl+End")
+    QTest.keyClicks(large.editor, " * 2")
+    large.close()
+    assert store.document.nodes["two"].params["source"] == f"{SECOND} * 2"
+    assert not is_trusted(f"{SECOND} * 2")

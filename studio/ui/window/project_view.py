@@ -27,6 +27,7 @@ from studio.ui.panels.compile.compile_panel import CompilePanel
 from studio.ui.panels.data.data_panel import DataPanel
 from studio.ui.panels.history.history_panel import HistoryPanel
 from studio.ui.panels.inspector.block_library_row import block_library_row
+from studio.ui.panels.inspector.code_window import code_window_row
 from studio.ui.panels.inspector.fit_from_data import fit_from_data_row
 from studio.ui.panels.inspector.inspector_panel import InspectorPanel
 from studio.ui.panels.inspector.instance_section import instance_section
@@ -78,6 +79,7 @@ class ProjectView(QObject):
         self.inspector = InspectorPanel(
             project.scope,
             [
+                partial(code_window_row, project.scope),
                 partial(fit_from_data_row, self.fitter),
                 partial(instance_section, project.scope, self.canvas.block_actions.unpack),
                 partial(block_library_row, self.block_library, project.scope),

@@ -14,6 +14,7 @@ from studio.ui import dialogs
 from studio.ui.canvas.canvas_view import CanvasView
 from studio.ui.canvas.heat_map import FIGURES
 from studio.ui.command_registry import Command
+from studio.ui.panels.inspector.code_window import selected_code, show_code_window
 from studio.ui.preferences.declarations import THEME
 from studio.ui.project.project import Project
 from studio.ui.widgets.choice_palette import Choice
@@ -224,6 +225,16 @@ def _edit(window: CommandWindow) -> Iterator[Command]:
             "Edit",
             enabled=is_open,
         )
+    yield Command(
+        "edit.code-window",
+        "Edit code in larger window",
+        _action(window, lambda project: show_code_window(project.scope, window)),
+        ("Alt+Shift+Return",),
+        "Edit",
+        "external",
+        help="Edit the code of the selected Python node in a window of its own, which follows the selection",
+        enabled=_when(window, lambda project: selected_code(project.scope) is not None),
+    )
 
 
 def _view(window: CommandWindow) -> Iterator[Command]:

@@ -127,6 +127,7 @@ class CodeEditor(QPlainTextEdit):
             selection = QTextEdit.ExtraSelection()
             selection.cursor = self._cursor(first)
             selection.cursor.setPosition(self._cursor(last).position(), QTextCursor.MoveMode.KeepAnchor)
+            selection.cursor.movePosition(QTextCursor.MoveOperation.EndOfBlock, QTextCursor.MoveMode.KeepAnchor)
             selection.format.setBackground(theme.current().color("selection"))
             selection.format.setProperty(QTextFormat.Property.FullWidthSelection, True)
             selections.append(selection)

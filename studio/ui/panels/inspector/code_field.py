@@ -20,16 +20,21 @@ class CodeField(Field):
     """A code editor. The source is applied when the field is left, or by Ctrl+Enter. Escape restores it.
 
     Source that the user types is trusted if the source before was: changes of untrusted code stay untrusted.
+
+    Args:
+        is_large: fill the space, and stay a draft when the field is left
     """
 
-    def __init__(self, parameter: Parameter) -> None:
-        self.code = _SourceEditor()
+    def __init__(self, parameter: Parameter, *, is_large: bool = False) -> None:
+        self.code = SourceEditor()
         super().__init__(parameter, self.code)
         self._source = ""
-        self.code.setToolTip("Ctrl+Enter applies the source, Escape restores it.")
-        self.code.left.connect(self._apply)
-        self.code.accepted.connect(self._apply)
-        self.code.cancelled.connect(self._restore)
+        self._is_large = is_large
+        if not is_large:
+            self.code.setToolTip("Ctrl+Enter applies the source, Escape restores it.")
+            self.code.left.connect(self.apply)
+        self.code.accepted.connect(self.apply)
+        self.code.cancelled.connect(self._cancel)
         self.code.textChanged.connect(self._check)
 
     def show_value(self, value: Any, *, is_set: bool, implied: str) -> None:
@@ -41,6 +46,11 @@ class CodeField(Field):
         self._fit()
         self._check()
 
+    @property
+    def is_draft(self) -> bool:
+        """Whether the text differs from the source of the node."""
+        return self.text() != self._source
+
     def text(self) -> str:
         return self.code.toPlainText()
 
@@ -51,10 +61,13 @@ class CodeField(Field):
         self.refused.emit("" if problem is None else str(problem))
 
     def _fit(self) -> None:
+        if self._is_large:
+            return
         lines = min(max(self.code.blockCount() + 1, _MIN_LINES), _MAX_LINES)
         self.code.setFixedHeight(round(lines * QFontMetricsF(self.code.font()).lineSpacing()) + 16)
 
-    def _apply(self) -> None:
+    def apply(self) -> None:
+        """Make a draft the source of the node."""
         source, before = self.text(), self._source
         if source == before:
             return
@@ -65,14 +78,23 @@ class CodeField(Field):
         self.edited.emit(source, "")
         self.finished.emit()
 
-    def _restore(self) -> None:
+    def _cancel(self) -> None:
+        if self.is_draft:
+            self.restore()
+        else:
+            self.code.dismissed.emit()
+
+    def restore(self) -> None:
+        """Discard a draft."""
         self.code.show_source(self._source)
         self._check()
 
 
-class _SourceEditor(CodeEditor):
+class SourceEditor(CodeEditor):
     left = Signal()
     """The focus moved to another widget of the window."""
+    dismissed = Signal()
+    """Escape was pressed without a draft."""
 
     def __init__(self) -> None:
         super().__init__()
