@@ -194,6 +194,20 @@ def test_a_function_edited_in_the_code_panel_is_trusted_and_one_undo_step(window
     assert store.document.nodes["own"].params["source"] == OWN
 
 
+def test_code_that_fails_is_refused_at_its_line_and_keeps_the_graph(window, qtbot, tmp_path: Path) -> None:
+    TRUST.store.add([source_digest(OWN)])
+    panel = code_panel(window, qtbot, trained(OWN), tmp_path / "own.gradwire")
+    before = window.project.store.document
+    qtbot.waitUntil(lambda: panel.program is not None and not panel.notice.isVisible(), timeout=20_000)
+    type_behind(panel, "return 2 * x", ".view(-1, 7)")
+    line = panel.editor.textCursor().blockNumber() + 1
+    QTest.keyClick(panel.editor, Qt.Key.Key_Return, Qt.KeyboardModifier.ControlModifier)
+    qtbot.waitUntil(lambda: panel.editor.error is not None, timeout=20_000)
+    assert panel.editor.error.line == line
+    assert "does not divide" in panel.draft.text.text()
+    assert window.project.store.document is before
+
+
 # -- the larger window ------------------------------------------------------------------------
 
 FIRST, SECOND = "def first(x):\n    return x", "def second(x):\n    return -x"

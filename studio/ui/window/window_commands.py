@@ -232,7 +232,7 @@ def _edit(window: CommandWindow) -> Iterator[Command]:
         ("Alt+Shift+Return",),
         "Edit",
         "external",
-        help="Edit the code of the selected Python node in a window of its own, which follows the selection",
+        help="Edit the code of the selected Python node in a separate window, which follows the selection",
         enabled=_when(window, lambda project: selected_code(project.scope) is not None),
     )
 

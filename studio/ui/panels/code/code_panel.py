@@ -188,9 +188,10 @@ class CodePanel(QWidget):
             self._on_document_changed()
             return
         text = self.editor.toPlainText()
-        if self._made is not None and self._made[0] == text:
+        if self._made is not None and self._made[0] == text and not self._trust_draft():
             self._commit(self._made[1])
             return
+        self._trust_draft()
         self._is_applying = True
         self._check_draft()
 
@@ -204,7 +205,6 @@ class CodePanel(QWidget):
         self._mark()
 
     def _commit(self, made: Document) -> None:
-        self._trust_draft()
         self._end_draft()
         if made is self._store.document:  # only spaces or names of variables differ
             self.revert()
@@ -213,11 +213,17 @@ class CodePanel(QWidget):
         self._program, self._shown, self._clean = None, made, self.editor.toPlainText()
         self._store.edit("Edit code", lambda _: made)
 
-    def _trust_draft(self) -> None:
-        """Trust code that the user typed, unless the program has code that is not trusted."""
-        if self._program is not None:
+    def _trust_draft(self) -> bool:
+        """Trust code that the user typed, unless the program has code that is not trusted. Whether it can now run."""
+        if self._program is None:
+            return False
+        try:
             typed = typed_sources(self._program, self.editor.toPlainText())
-            trust_typed([section.source for section in self._program.code], typed)
+        except SourceError:
+            return False  # which the check reports
+        known = set(filter(is_trusted, typed))
+        trust_typed([section.source for section in self._program.code], typed)
+        return known != set(filter(is_trusted, typed))
 
     def _end_draft(self) -> None:
         self._pause.stop()

@@ -1,4 +1,4 @@
-"""The source of the selected Python node in a window of its own."""
+"""The source of the selected Python node in a separate window."""
 
 from __future__ import annotations
 
@@ -147,7 +147,7 @@ def code_window_row(store: ScopeStore, name: str, kind: NodeType) -> QWidget | N
         "Edit in larger window", lambda: show_code_window(store, button.window()), icon="external"
     )
     button.setAccessibleName(f"Edit the code of {name} in larger window")
-    button.setToolTip("Edit the code in a window of its own, which follows the selection")
+    button.setToolTip("Edit the code in a separate window, which follows the selection")
     return button
 
 
