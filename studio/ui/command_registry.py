@@ -15,6 +15,7 @@ from studio.ui.theme import icons
 
 _SHORTCUT_OVERRIDE = QEvent.Type.ShortcutOverride
 _MODIFIERS = frozenset({Qt.Key.Key_Control, Qt.Key.Key_Shift, Qt.Key.Key_Alt, Qt.Key.Key_Meta, Qt.Key.Key_AltGr})
+NEEDS_PROJECT = "Open a project first"
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +36,8 @@ class Command:
     words: str = ""
     """Further words that find it in the command palette."""
     enabled: Callable[[], bool] | None = None
+    reason: str = NEEDS_PROJECT
+    """Why it is disabled while a project is open; without one, that is the reason."""
     checked: Callable[[], bool] | None = None
     """For a toggle: whether it is on."""
     separated: bool = False

@@ -11,8 +11,10 @@ from studio.ui.canvas.canvas_style import FRAME_TOKENS
 from studio.ui.canvas.canvas_view import CanvasView
 from studio.ui.canvas.frames.frame_actions import COLORS
 from studio.ui.canvas.wires.wire_graph import Direction
-from studio.ui.command_registry import Command
+from studio.ui.command_registry import NEEDS_PROJECT, Command
 
+_MISSING_NODES = (NEEDS_PROJECT, "Select a node", "Select two nodes", "Select three nodes")
+"""Why a command is disabled, by the number of nodes that it needs."""
 _DIRECTIONS: tuple[Direction, ...] = ("left", "right", "up", "down")
 
 
@@ -48,8 +50,15 @@ class _CommandFactory:
         separated: bool = False,
         when: Callable[[CanvasView], bool] = lambda _: True,
         token: str = "text",
+        reason: str = "",
+        words: str = "",
     ) -> Command:
-        """A command that is enabled when at least `needs` nodes are selected and `when` holds."""
+        """A command that is enabled when at least `needs` nodes are selected and `when` holds.
+
+        Args:
+            reason: why it is disabled; by default, that too few nodes are selected
+            words: further words that find it
+        """
         return Command(
             f"canvas.{id}",
             title,
@@ -59,6 +68,8 @@ class _CommandFactory:
             icon=icon,
             token=token,
             enabled=partial(self._is_enabled, needs, when),
+            reason=reason or _MISSING_NODES[needs],
+            words=words,
             separated=separated,
             scope=self._scope,
         )
@@ -74,7 +85,17 @@ class _CommandFactory:
 
 def _editing(make: _CommandFactory) -> tuple[Command, ...]:
     return (
-        make("add", "Add node…", lambda v: v.open_search(), "Tab", "Shift+A", menu="Edit", icon="add", separated=True),
+        make(
+            "add",
+            "Add node…",
+            lambda v: v.open_search(),
+            "Tab",
+            "Shift+A",
+            menu="Edit",
+            icon="add",
+            separated=True,
+            words="insert layer create new",
+        ),
         make(
             "cut",
             "Cut",
@@ -84,8 +105,18 @@ def _editing(make: _CommandFactory) -> tuple[Command, ...]:
             icon="cut",
             when=_has_copyable,
             separated=True,
+            reason="Select nodes or frames",
         ),
-        make("copy", "Copy", lambda v: v.canvas_actions.copy(), "Ctrl+C", menu="Edit", icon="copy", when=_has_copyable),
+        make(
+            "copy",
+            "Copy",
+            lambda v: v.canvas_actions.copy(),
+            "Ctrl+C",
+            menu="Edit",
+            icon="copy",
+            when=_has_copyable,
+            reason="Select nodes or frames",
+        ),
         make("paste", "Paste", lambda v: v.paste(), "Ctrl+V", menu="Edit", icon="paste"),
         make("paste-inputs", "Paste with inputs", lambda v: v.paste(with_inputs=True), "Ctrl+Shift+V", menu="Edit"),
         make(
@@ -96,8 +127,19 @@ def _editing(make: _CommandFactory) -> tuple[Command, ...]:
             menu="Edit",
             icon="duplicate",
             when=_has_copyable,
+            reason="Select nodes or frames",
+            words="clone",
         ),
-        make("delete", "Delete", lambda v: v.canvas_actions.delete(), "Del", "Backspace", menu="Edit", icon="trash"),
+        make(
+            "delete",
+            "Delete",
+            lambda v: v.canvas_actions.delete(),
+            "Del",
+            "Backspace",
+            menu="Edit",
+            icon="trash",
+            words="remove erase",
+        ),
         make(
             "delete-bridge",
             "Delete and reconnect",
@@ -105,6 +147,7 @@ def _editing(make: _CommandFactory) -> tuple[Command, ...]:
             "Ctrl+Del",
             menu="Edit",
             needs=1,
+            words="remove",
         ),
         make(
             "parameters",
@@ -114,9 +157,29 @@ def _editing(make: _CommandFactory) -> tuple[Command, ...]:
             menu="Edit",
             icon="inspector",
             separated=True,
+            words="properties values inspector",
         ),
-        make("rename", "Rename…", lambda v: v.rename(), "F2", menu="Edit", icon="edit", when=_has_renamable),
-        make("mute", "Mute", lambda v: v.canvas_actions.mute(), "M", menu="Edit", icon="mute", needs=1),
+        make(
+            "rename",
+            "Rename…",
+            lambda v: v.rename(),
+            "F2",
+            menu="Edit",
+            icon="edit",
+            when=_has_renamable,
+            reason="Select one node or frame",
+            words="name title label",
+        ),
+        make(
+            "mute",
+            "Mute",
+            lambda v: v.canvas_actions.mute(),
+            "M",
+            menu="Edit",
+            icon="mute",
+            needs=1,
+            words="disable bypass skip",
+        ),
         make(
             "freeze",
             "Freeze",
@@ -125,6 +188,8 @@ def _editing(make: _CommandFactory) -> tuple[Command, ...]:
             menu="Edit",
             icon="frozen",
             when=lambda v: bool(v.canvas_actions.freezable),
+            reason="Select nodes with weights",
+            words="lock fixed weights transfer",
         ),
         make(
             "recompute",
@@ -133,6 +198,7 @@ def _editing(make: _CommandFactory) -> tuple[Command, ...]:
             menu="Edit",
             icon="recomputed",
             needs=1,
+            words="checkpointing memory",
         ),
         make(
             "share-weights",
@@ -141,6 +207,8 @@ def _editing(make: _CommandFactory) -> tuple[Command, ...]:
             menu="Edit",
             icon="link",
             needs=1,
+            reason="Select nodes",
+            words="tie siamese",
         ),
         make("collapse", "Collapse", lambda v: v.canvas_actions.collapse(), menu="Edit", needs=1),
     )
@@ -165,6 +233,8 @@ def _wiring(make: _CommandFactory) -> tuple[Command, ...]:
             menu=menu,
             icon="link",
             when=lambda v: len(v.store.selection) in (1, 2),
+            reason="Select one or two nodes",
+            words="wire link",
         ),
         make(
             "disconnect",
@@ -173,6 +243,8 @@ def _wiring(make: _CommandFactory) -> tuple[Command, ...]:
             "Shift+C",
             menu=menu,
             when=lambda v: bool(v.overlays.wire_chooser.wires),
+            reason="There are no wires to choose from",
+            words="unlink remove wire",
         ),
         make(
             "select-wire",
@@ -181,6 +253,8 @@ def _wiring(make: _CommandFactory) -> tuple[Command, ...]:
             "W",
             menu=menu,
             when=lambda v: bool(v.overlays.wire_chooser.wires),
+            reason="There are no wires to choose from",
+            words="pick link",
         ),
         make(
             "reroute",
@@ -190,6 +264,8 @@ def _wiring(make: _CommandFactory) -> tuple[Command, ...]:
             icon="bridge",
             separated=True,
             when=lambda v: len(v.canvas_scene.selected_wires) == 1,
+            reason="Select one wire",
+            words="bend knee",
         ),
         make(
             "straighten",
@@ -197,6 +273,7 @@ def _wiring(make: _CommandFactory) -> tuple[Command, ...]:
             lambda v: v.route_actions.straighten(),
             menu=menu,
             when=lambda v: bool(v.route_actions.rerouted),
+            reason="Select wires with reroute points",
         ),
     )
 
@@ -204,8 +281,24 @@ def _wiring(make: _CommandFactory) -> tuple[Command, ...]:
 def _framing(make: _CommandFactory) -> tuple[Command, ...]:
     menu = "Edit/Frame"
     return (
-        make("frame", "Frame selection", lambda v: v.frame_selection(), "Ctrl+J", menu=menu, icon="frame"),
-        make("comment", "Add comment", lambda v: v.add_comment(), "Ctrl+Shift+J", menu=menu, icon="comment"),
+        make(
+            "frame",
+            "Frame selection",
+            lambda v: v.frame_selection(),
+            "Ctrl+J",
+            menu=menu,
+            icon="frame",
+            words="box color annotation",
+        ),
+        make(
+            "comment",
+            "Add comment",
+            lambda v: v.add_comment(),
+            "Ctrl+Shift+J",
+            menu=menu,
+            icon="comment",
+            words="note text annotation",
+        ),
         make(
             "frame-text",
             "Edit text…",
@@ -213,6 +306,7 @@ def _framing(make: _CommandFactory) -> tuple[Command, ...]:
             menu=menu,
             separated=True,
             when=lambda v: len(v.canvas_scene.frames.selected) == 1,
+            reason="Select one frame",
         ),
         *(
             make(
@@ -223,6 +317,7 @@ def _framing(make: _CommandFactory) -> tuple[Command, ...]:
                 icon="swatch",
                 token=FRAME_TOKENS[color],
                 separated=color == COLORS[0],
+                reason="Select a frame",
                 when=lambda v: bool(v.canvas_scene.frames.selected),
             )
             for color in COLORS
@@ -256,19 +351,61 @@ def _viewing(make: _CommandFactory) -> tuple[Command, ...]:
             menu="View",
             icon="fit",
             separated=True,
+            words="zoom",
         ),
-        make("fit-all", "Fit all", lambda v: v.canvas_actions.fit_all(), "Home", menu="View"),
-        make("zoom-in", "Zoom in", lambda v: v.canvas_actions.zoom(1), "Ctrl++", "Ctrl+=", menu="View", icon="zoom-in"),
-        make("zoom-out", "Zoom out", lambda v: v.canvas_actions.zoom(-1), "Ctrl+-", menu="View", icon="zoom-out"),
-        make("zoom-100", "Zoom to 100%", lambda v: v.canvas_actions.zoom_to(1.0), "Ctrl+0", menu="View"),
-        make("minimap", "Show or hide minimap", lambda v: v.toggle_minimap(), menu="View"),
+        make(
+            "fit-all",
+            "Fit all",
+            lambda v: v.canvas_actions.fit_all(),
+            "Home",
+            menu="View",
+            words="zoom everything center",
+        ),
+        make(
+            "zoom-in",
+            "Zoom in",
+            lambda v: v.canvas_actions.zoom(1),
+            "Ctrl++",
+            "Ctrl+=",
+            menu="View",
+            icon="zoom-in",
+            words="magnify larger",
+        ),
+        make(
+            "zoom-out",
+            "Zoom out",
+            lambda v: v.canvas_actions.zoom(-1),
+            "Ctrl+-",
+            menu="View",
+            icon="zoom-out",
+            words="smaller",
+        ),
+        make(
+            "zoom-100",
+            "Zoom to 100%",
+            lambda v: v.canvas_actions.zoom_to(1.0),
+            "Ctrl+0",
+            menu="View",
+            words="actual size",
+        ),
+        make(
+            "minimap", "Show or hide minimap", lambda v: v.toggle_minimap(), menu="View", words="overview map navigator"
+        ),
     )
 
 
 def _arranging(make: _CommandFactory) -> tuple[Command, ...]:
     menu = "Edit/Arrange"
     return (
-        make("layout", "Lay out", lambda v: v.canvas_actions.lay_out(), "L", menu=menu, icon="layout"),
+        make(
+            "layout",
+            "Lay out",
+            lambda v: v.canvas_actions.lay_out(),
+            "L",
+            menu=menu,
+            icon="layout",
+            words="arrange tidy organize auto",
+        ),
         make(
             "align-left",
             "Align left edges",
@@ -341,7 +478,16 @@ def _arranging(make: _CommandFactory) -> tuple[Command, ...]:
 def _blocks(make: _CommandFactory) -> tuple[Command, ...]:
     menu = "Edit/Block"
     return (
-        make("group", "Group into block", lambda v: v.group(), "Ctrl+G", menu=menu, icon="block", needs=1),
+        make(
+            "group",
+            "Group into block",
+            lambda v: v.group(),
+            "Ctrl+G",
+            menu=menu,
+            icon="block",
+            needs=1,
+            words="subgraph module function",
+        ),
         make(
             "unpack",
             "Unpack block",
@@ -349,6 +495,8 @@ def _blocks(make: _CommandFactory) -> tuple[Command, ...]:
             "Ctrl+Shift+G",
             menu=menu,
             when=lambda v: v.block_actions.has_instance(),
+            reason="Select an instance of a block",
+            words="ungroup expand",
         ),
         make(
             "make-unique",
@@ -356,6 +504,7 @@ def _blocks(make: _CommandFactory) -> tuple[Command, ...]:
             lambda v: v.block_actions.make_unique(),
             menu=menu,
             when=lambda v: v.block_actions.has_instance(),
+            reason="Select an instance of a block",
         ),
         make(
             "enter",
@@ -365,6 +514,8 @@ def _blocks(make: _CommandFactory) -> tuple[Command, ...]:
             menu=menu,
             separated=True,
             when=lambda v: v.block_actions.can_enter(),
+            reason="Select one instance of a block",
+            words="open inside",
         ),
         make(
             "leave",
@@ -373,6 +524,8 @@ def _blocks(make: _CommandFactory) -> tuple[Command, ...]:
             "Ctrl+Up",
             menu=menu,
             when=lambda v: bool(v.store.location),
+            reason="The canvas shows no block",
+            words="out parent",
         ),
         *(
             make(
@@ -382,6 +535,7 @@ def _blocks(make: _CommandFactory) -> tuple[Command, ...]:
                 key,
                 menu=menu,
                 when=lambda v: v.store.copies > 1,
+                reason="The canvas shows no repeated block",
             )
             for side, step, key in (("next", 1, "Ctrl+PgDown"), ("previous", -1, "Ctrl+PgUp"))
         ),
@@ -392,6 +546,7 @@ def _blocks(make: _CommandFactory) -> tuple[Command, ...]:
             menu=menu,
             separated=True,
             when=lambda v: v.block_actions.has_unused(),
+            reason="All blocks are used",
         ),
         make(
             "path",
@@ -399,6 +554,7 @@ def _blocks(make: _CommandFactory) -> tuple[Command, ...]:
             lambda v: v.overlays.breadcrumbs.focus(),
             menu=menu,
             when=lambda v: bool(v.store.location),
+            reason="The canvas shows no block",
         ),
     )
 
@@ -421,6 +577,7 @@ def _navigating(make: _CommandFactory) -> tuple[Command, ...]:
             lambda v, to=direction: v.canvas_actions.nudge(to),
             f"Shift+{direction.capitalize()}",
             when=_has_copyable,
+            reason="Select nodes or frames",
         )
         for direction in _DIRECTIONS
     )

@@ -17,7 +17,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from studio.ui.fuzzy_match import score
+from studio.ui.fuzzy_match import partial_score, score
 from studio.ui.theme import fonts, icons, theme
 from studio.ui.widgets.announcement import announce
 from studio.ui.widgets.inputs import LineEdit
@@ -25,6 +25,8 @@ from studio.ui.widgets.labels import label
 
 _WIDTH, _ROW, _ROWS = 560, 32, 11
 _MARGIN = 8
+_REFUSED = 3.0
+"""What a disabled choice loses of its score."""
 _TOP = 72
 """Distance from the top of the parent by default, in pixels."""
 _ROLE = Qt.ItemDataRole.UserRole
@@ -42,6 +44,10 @@ class Choice:
     icon: str = ""
     refusal: str = ""
     """Why the choice is disabled; empty if it can be chosen."""
+    synonyms: str = ""
+    """Further words that find it."""
+    rank: float = 0.0
+    """Added to the score of a search; a word of the title counts 10."""
 
     @property
     def description(self) -> str:
@@ -164,11 +170,8 @@ class ChoicePalette(QFrame):
     def _filter(self, text: str) -> None:
         self.list.blockSignals(True)
         self.list.clear()
-        scored = [(score(text, choice.title), choice) for choice in self._choices]
-        matches = [(points, choice) for points, choice in scored if points is not None]
-        if text:
-            matches.sort(key=lambda pair: (bool(pair[1].refusal), -pair[0]))
-        for _, choice in matches:
+        matches = self._matches(text)
+        for choice in matches:
             item = QListWidgetItem(choice.title)
             item.setData(_ROLE, choice)
             item.setData(Qt.ItemDataRole.AccessibleTextRole, choice.description)
@@ -179,6 +182,19 @@ class ChoicePalette(QFrame):
         self.list.blockSignals(False)
         self.list.setVisible(bool(matches))
         self._show_current()
+
+    def _matches(self, text: str) -> list[Choice]:
+        """The choices that match all typed words, or else some of them, the best first."""
+        if not text:
+            return self._choices
+        for match in (score, partial_score):
+            scored = [(match(text, choice.title, choice.synonyms), choice) for choice in self._choices]
+            found = [
+                (points + choice.rank - _REFUSED * bool(choice.refusal), choice) for points, choice in scored if points
+            ]
+            if found:
+                return [choice for _, choice in sorted(found, key=lambda pair: -pair[0])]
+        return []
 
     def _show_current(self, *_: object) -> None:
         """Describe the current choice: why it is disabled below the list, and all of it for screen readers."""

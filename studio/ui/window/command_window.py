@@ -7,6 +7,7 @@ from pathlib import Path
 
 from PySide6.QtWidgets import QMainWindow, QWidget
 
+from studio.document.project_templates import Template
 from studio.ui.canvas.canvas_view import CanvasView
 from studio.ui.command_registry import CommandRegistry
 from studio.ui.project.open_projects import OpenProjects
@@ -65,6 +66,19 @@ class CommandWindow(QMainWindow):
         raise NotImplementedError
 
     def open_palette(self) -> None:
+        raise NotImplementedError
+
+    @property
+    def templates(self) -> Sequence[Template]:
+        raise NotImplementedError
+
+    def open_template(self, template: Template, run: bool = False) -> None:
+        raise NotImplementedError
+
+    def show_training_settings(self) -> None:
+        raise NotImplementedError
+
+    def show_status(self, text: str) -> None:
         raise NotImplementedError
 
     def start_tour(self) -> None:

@@ -43,6 +43,8 @@ def library_commands(current: Callable[[], BlockLibraryActions | None], parent: 
             icon="save",
             enabled=has_block,
             separated=True,
+            reason="Select an instance of a block",
+            words="export reuse",
         ),
         Command(
             "library.update",
@@ -51,6 +53,8 @@ def library_commands(current: Callable[[], BlockLibraryActions | None], parent: 
             menu=menu,
             icon="reset",
             enabled=can_update,
+            reason="Select a block that differs from its library",
+            words="upgrade newer",
         ),
         Command(
             "library.import",
@@ -58,5 +62,6 @@ def library_commands(current: Callable[[], BlockLibraryActions | None], parent: 
             act(import_files),
             menu=menu,
             enabled=lambda: current() is not None,
+            words="load",
         ),
     )

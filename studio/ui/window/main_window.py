@@ -40,6 +40,7 @@ from studio.ui.window.dock_area import DockArea
 from studio.ui.window.file_actions import FileActions
 from studio.ui.window.library_commands import library_commands
 from studio.ui.window.notification_bar import NotificationBar
+from studio.ui.window.palette_choices import palette_choices
 from studio.ui.window.preference_effects import PreferenceEffects
 from studio.ui.window.project_view import ProjectView
 from studio.ui.window.settings_dialog import SettingsDialog
@@ -48,7 +49,7 @@ from studio.ui.window.top_bar import TopBar
 from studio.ui.window.tour.tour import Tour
 from studio.ui.window.trust_dialog import TrustDialog, untrusted_in
 from studio.ui.window.welcome_page import WelcomePage
-from studio.ui.window.window_commands import palette_choices, window_commands
+from studio.ui.window.window_commands import window_commands
 
 _SIZE = QSize(1440, 900)
 _COMPUTING_DOCKS = ("autograd", "compile", "data")
@@ -82,7 +83,7 @@ class MainWindow(CommandWindow):
         self.commands.add(*runs_commands(lambda: self.run_actions, self.docks["runs"]))
         self.commands.add(*library_commands(lambda: self.block_library, self))
         self.command_palette = ChoicePalette(
-            self, "Search commands", "Type a command or a node name", "No matching commands or nodes"
+            self, "Search commands", "Type a command, a setting or a node name", "No matching commands or nodes"
         )
         self.welcome = WelcomePage(templates(), open_projects.catalogue)
         self.topbar = TopBar(self.commands)
@@ -132,6 +133,21 @@ class MainWindow(CommandWindow):
         return self.project is not None and self.docks.are_hidden
 
     # -- command handlers
+
+    @property
+    def templates(self) -> Sequence[Template]:
+        return self.welcome.templates
+
+    def show_status(self, text: str) -> None:
+        """Show a message in the status bar."""
+        self.status.show_status(text)
+
+    def show_training_settings(self) -> None:
+        """Show the training settings in the inspector, and focus the first."""
+        if self.project is not None:
+            self.project.scope.go(())
+            self.project.scope.select(())
+            self._edit_parameters(self.project_views[self.project])
 
     def start_tour(self) -> None:
         """Start the tour, or return to it. It is not offered again."""
@@ -369,7 +385,7 @@ class MainWindow(CommandWindow):
         self.welcome.new_project_requested.connect(self.new_project)
         self.welcome.open_dialog_requested.connect(self.files.ask_and_open)
         self.welcome.file_requested.connect(self.files.open)
-        self.welcome.template_requested.connect(self._open_template)
+        self.welcome.template_requested.connect(self.open_template)
         self.welcome.tour_requested.connect(self.start_tour)
         self.welcome.tour_declined.connect(self._decline_tour)
         self.welcome.offer_tour(not self.settings.answered_tour)
@@ -519,7 +535,8 @@ class MainWindow(CommandWindow):
             )
             self.docks["problems"].set_count(len(problem_groups))
 
-    def _open_template(self, template: Template, run: bool) -> None:
+    def open_template(self, template: Template, run: bool = False) -> None:
+        """Open a template as a new project, and train it if `run`."""
         project = self.open_projects.from_template(template)
         if run:
             self.project_views[project].run_when_checked()

@@ -9,7 +9,6 @@ from PySide6.QtCore import QSize, QTimer
 from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QHBoxLayout, QProgressBar, QVBoxLayout, QWidget
 
-from studio.document import edits
 from studio.training import data_bottleneck
 from studio.training.run_progress import RunProgress
 from studio.ui import number_format
@@ -36,6 +35,7 @@ class TopBar(QWidget):
 
     def __init__(self, commands: CommandRegistry, parent: QWidget | None = None) -> None:
         super().__init__(parent)
+        self._commands = commands
         self._project: Project | None = None
         self._refresh_timer = QTimer(self)
         self._refresh_timer.setSingleShot(True)
@@ -162,11 +162,7 @@ class TopBar(QWidget):
         return values
 
     def _choose_device(self, index: int) -> None:
-        if self._project is not None:
-            device = self.device.itemData(index)
-            self._project.store.edit(
-                f"Set device to {device}", lambda document: edits.set_training(document, device=device)
-            )
+        self._commands.run(f"run.device-{self.device.itemData(index)}")
 
 
 @dataclass(frozen=True, slots=True)

@@ -40,7 +40,7 @@ class WelcomePage(QScrollArea):
     def __init__(self, templates: Iterable[Template], catalogue: Catalogue, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._catalogue = catalogue
-        self._templates = tuple(templates)
+        self.templates = tuple(templates)
         self.setWidgetResizable(True)
         self.setFrameShape(QFrame.Shape.NoFrame)
         page = QWidget()
@@ -103,7 +103,7 @@ class WelcomePage(QScrollArea):
         texts.addWidget(label("Gradwire", "title"))
         texts.addWidget(label("Build a neural network on a canvas, train it, and inspect every step.", "dim"))
         row.addLayout(texts, 1)
-        first = next((template for template in self._templates if template.key == FIRST), None)
+        first = next((template for template in self.templates if template.key == FIRST), None)
         if first is not None:
             self.first = buttons.text_button(
                 "Train your first network",
@@ -164,7 +164,7 @@ class WelcomePage(QScrollArea):
         column.setSpacing(0)
         self.cards = [
             TemplateCard(template, self._catalogue, partial(self.template_requested.emit, template, False))
-            for template in self._templates
+            for template in self.templates
         ]
         for section, cards in groupby(self.cards, key=lambda card: card.template.section):
             column.addWidget(label(section, "section"))

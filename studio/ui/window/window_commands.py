@@ -5,11 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from functools import partial
 from importlib import metadata
-from itertools import islice
 
 from studio.document import edits
-from studio.document.block_locations import all_nodes
-from studio.lowering.analysis.block_types import BlockTypes
 from studio.ui import dialogs
 from studio.ui.canvas.canvas_view import CanvasView
 from studio.ui.canvas.heat_map import FIGURES
@@ -17,35 +14,33 @@ from studio.ui.command_registry import Command
 from studio.ui.panels.inspector.code_window import selected_code, show_code_window
 from studio.ui.preferences.declarations import THEME
 from studio.ui.project.project import Project
-from studio.ui.widgets.choice_palette import Choice
 from studio.ui.window import keyboard_focus
 from studio.ui.window.command_window import CommandWindow
 from studio.ui.window.context_help import show_context_help
 from studio.ui.window.trust_dialog import untrusted_in
 
-_MAX_NODES = 5000
-"""Nodes that the command palette lists, those of the canvas first."""
+_DEVICES = {
+    "auto": ("Choose the device automatically", ""),
+    "cpu": ("Use the CPU", "processor"),
+    "cuda": ("Use the GPU", "cuda nvidia graphics card accelerator"),
+}
+"""Title of the command of each device, and further words that find it."""
+_PANEL_WORDS = {
+    "palette": "nodes layers library add",
+    "inspector": "properties parameters form",
+    "runs": "curves plots loss metrics charts history tensorboard",
+    "problems": "errors warnings checks",
+    "data": "samples dataset preview images",
+    "autograd": "gradients backward graph",
+    "compile": "kernels graph breaks compiler",
+    "code": "python source pytorch class",
+    "log": "messages output console terminal",
+    "history": "undo versions edits steps",
+}
 
 
 def window_commands(window: CommandWindow) -> tuple[Command, ...]:
     return (*_file(window), *_edit(window), *_view(window), *_run(window), *_help(window))
-
-
-def palette_choices(window: CommandWindow) -> Iterator[Choice]:
-    """Entries of the command palette: enabled commands, then the nodes of the project."""
-    for command in window.commands:
-        if command.id != "help.commands" and window.commands.action(command.id).isEnabled():
-            keys = window.commands.shortcuts(command.id)
-            category = command.menu.replace("/", " › ")
-            run = partial(window.commands.run, command.id)
-            yield Choice(command.title, run, category, keys[0] if keys else "", command.icon)
-    if window.project is not None and window.canvas is not None:
-        store = window.project.store
-        types = BlockTypes(store.document.blocks, store.catalogue)
-        for path, node in islice(all_nodes(store.document), _MAX_NODES):
-            kind = types.type_of(node)
-            icon = kind.icon if kind else "unknown"
-            yield Choice(path, partial(window.canvas.reveal, path), kind.title if kind else node.type, "", icon)
 
 
 def _action(window: CommandWindow, act: Callable[[Project], object]) -> Callable[[], None]:
@@ -82,9 +77,17 @@ def _when(window: CommandWindow, holds: Callable[[Project], bool]) -> Callable[[
 def _file(window: CommandWindow) -> Iterator[Command]:
     files = window.files
     is_open = _when(window, lambda _: True)
-    yield Command("file.new", "New", window.new_project, ("Ctrl+N",), "File", "new")
-    yield Command("file.welcome", "Templates…", window.show_welcome, ("Ctrl+Shift+N",), "File", "template")
-    yield Command("file.open", "Open…", files.ask_and_open, ("Ctrl+O",), "File", "open")
+    yield Command("file.new", "New", window.new_project, ("Ctrl+N",), "File", "new", words="create blank empty project")
+    yield Command(
+        "file.welcome",
+        "Templates…",
+        window.show_welcome,
+        ("Ctrl+Shift+N",),
+        "File",
+        "template",
+        words="examples samples gallery start page",
+    )
+    yield Command("file.open", "Open…", files.ask_and_open, ("Ctrl+O",), "File", "open", words="load project")
     yield Command(
         "file.import-data",
         "Import data…",
@@ -93,6 +96,7 @@ def _file(window: CommandWindow) -> Iterator[Command]:
         "File",
         "data",
         help="Add a table, arrays, images or a text to the project, as nodes that read it",
+        words="load dataset csv table images own",
     )
     yield Command(
         "file.import-module",
@@ -101,6 +105,7 @@ def _file(window: CommandWindow) -> Iterator[Command]:
         menu="File",
         icon="code",
         help="Add the last module class of a Python file, of the engine or PyTorch, as a block, without executing it",
+        words="pytorch python class model",
     )
     yield Command(
         "file.trust",
@@ -109,6 +114,8 @@ def _file(window: CommandWindow) -> Iterator[Command]:
         menu="File",
         help="Review the Python code of the project, which runs only once you trust it",
         enabled=_when(window, lambda project: bool(untrusted_in(project))),
+        reason="The project has no untrusted code",
+        words="security unsafe",
     )
     yield Command(
         "file.save",
@@ -119,9 +126,16 @@ def _file(window: CommandWindow) -> Iterator[Command]:
         "save",
         enabled=is_open,
         separated=True,
+        words="write store",
     )
     yield Command(
-        "file.save-as", "Save as…", _action(window, files.save_as), ("Ctrl+Shift+S",), "File", enabled=is_open
+        "file.save-as",
+        "Save as…",
+        _action(window, files.save_as),
+        ("Ctrl+Shift+S",),
+        "File",
+        enabled=is_open,
+        words="copy rename",
     )
     yield Command(
         "file.compare-saved",
@@ -132,6 +146,7 @@ def _file(window: CommandWindow) -> Iterator[Command]:
         help="Mark on the canvas what differs from the project file",
         enabled=is_open,
         separated=True,
+        words="diff changes",
     )
     yield Command(
         "file.compare",
@@ -141,6 +156,7 @@ def _file(window: CommandWindow) -> Iterator[Command]:
         "File",
         help="Mark on the canvas what differs from another project file",
         enabled=is_open,
+        words="diff changes",
     )
     is_comparing = _when(window, lambda project: window.project_views[project].comparison.is_active)
     for key, title, by in (("F7", "Next difference", 1), ("Shift+F7", "Previous difference", -1)):
@@ -151,6 +167,7 @@ def _file(window: CommandWindow) -> Iterator[Command]:
             (key,),
             "File",
             enabled=is_comparing,
+            reason="No comparison is shown",
         )
     yield Command(
         "file.export-picture",
@@ -162,6 +179,8 @@ def _file(window: CommandWindow) -> Iterator[Command]:
         help="Save a picture of the shown graph as SVG, PNG or PDF",
         enabled=_when(window, lambda project: bool(project.scope.document.nodes or project.scope.document.frames)),
         separated=True,
+        reason="The graph is empty",
+        words="save image screenshot svg png pdf",
     )
     yield Command(
         "file.export-selection",
@@ -171,6 +190,8 @@ def _file(window: CommandWindow) -> Iterator[Command]:
         "File",
         help="Save a picture of the selected nodes as SVG, PNG or PDF",
         enabled=_when(window, lambda project: bool(project.scope.selection)),
+        reason="Select nodes",
+        words="save image screenshot svg png pdf",
     )
     yield Command(
         "file.close",
@@ -180,9 +201,18 @@ def _file(window: CommandWindow) -> Iterator[Command]:
         "File",
         enabled=is_open,
         separated=True,
+        words="tab",
     )
-    yield Command("file.settings", "Settings…", window.open_settings, ("Ctrl+,",), "File", "settings")
-    yield Command("file.quit", "Quit", window.close, ("Ctrl+Q",), "File")
+    yield Command(
+        "file.settings",
+        "Settings…",
+        window.open_settings,
+        ("Ctrl+,",),
+        "File",
+        "settings",
+        words="preferences options configuration",
+    )
+    yield Command("file.quit", "Quit", window.close, ("Ctrl+Q",), "File", words="exit")
 
 
 def _edit(window: CommandWindow) -> Iterator[Command]:
@@ -194,6 +224,8 @@ def _edit(window: CommandWindow) -> Iterator[Command]:
         "Edit",
         "undo",
         enabled=_when(window, lambda project: project.store.history.can_undo),
+        reason="There is nothing to undo",
+        words="revert back",
     )
     yield Command(
         "edit.redo",
@@ -203,6 +235,8 @@ def _edit(window: CommandWindow) -> Iterator[Command]:
         "Edit",
         "redo",
         enabled=_when(window, lambda project: project.store.history.can_redo),
+        reason="There is nothing to redo",
+        words="repeat again",
     )
     is_open = _when(window, lambda _: True)
     yield Command(
@@ -215,6 +249,7 @@ def _edit(window: CommandWindow) -> Iterator[Command]:
         help="Find nodes by name, type, parameter or problem, also inside blocks",
         enabled=is_open,
         separated=True,
+        words="search",
     )
     for title, step, key in (("next", 1, "F3"), ("previous", -1, "Shift+F3")):
         yield Command(
@@ -250,6 +285,7 @@ def _view(window: CommandWindow) -> Iterator[Command]:
             help=f"Show or hide the {dock.title} panel",
             enabled=is_open,
             checked=dock.isVisible,
+            words=f"panel {_PANEL_WORDS[dock.objectName()]}",
         )
     for title, step, key in (("next", 1, "Ctrl+F6"), ("previous", -1, "Ctrl+Shift+F6")):
         yield Command(
@@ -272,6 +308,7 @@ def _view(window: CommandWindow) -> Iterator[Command]:
         help="Show only the canvas",
         enabled=is_open,
         checked=lambda: window.is_focused,
+        words="fullscreen zen hide panels",
     )
     yield Command(
         "view.regions",
@@ -283,6 +320,7 @@ def _view(window: CommandWindow) -> Iterator[Command]:
         help="Highlight compiled regions and the Python between them on the canvas",
         enabled=is_open,
         checked=_when(window, lambda project: window.project_views[project].overlay.is_on),
+        words="fusion kernels graph breaks",
     )
     for key, figure in FIGURES.items():
         yield Command(
@@ -295,7 +333,16 @@ def _view(window: CommandWindow) -> Iterator[Command]:
             enabled=is_open,
             checked=_when(window, lambda project, key=key: window.project_views[project].heat_map.key == key),
         )
-    yield Command("view.layout", "Restore default layout", window.restore_layout, (), "View", "layout", enabled=is_open)
+    yield Command(
+        "view.layout",
+        "Restore default layout",
+        window.restore_layout,
+        (),
+        "View",
+        "layout",
+        enabled=is_open,
+        words="reset panels docks windows",
+    )
     preferences = window.settings.preferences
     for mode, title in THEME.choices.items():
         yield Command(
@@ -305,6 +352,7 @@ def _view(window: CommandWindow) -> Iterator[Command]:
             (),
             "View/Theme",
             {"light": "sun", "dark": "moon"}.get(mode, ""),
+            words="mode colors night day",
             checked=lambda mode=mode: preferences.get(THEME) == mode,
         )
 
@@ -326,6 +374,8 @@ def _run(window: CommandWindow) -> Iterator[Command]:
         token="accent",
         help="Start training, or continue after a pause (Ctrl+Enter)",
         enabled=is_not("running"),
+        reason="A run is in progress",
+        words="train fit start play execute",
     )
     yield Command(
         "run.pause",
@@ -336,6 +386,8 @@ def _run(window: CommandWindow) -> Iterator[Command]:
         "pause",
         help="Pause after the current batch (F6)",
         enabled=is_in("running"),
+        reason="No run is in progress",
+        words="hold suspend",
     )
     yield Command(
         "run.step",
@@ -346,6 +398,8 @@ def _run(window: CommandWindow) -> Iterator[Command]:
         "step",
         help="Train one batch, then pause (F10)",
         enabled=is_not("running"),
+        reason="A run is in progress",
+        words="single debug",
     )
     yield Command(
         "run.stop",
@@ -356,6 +410,32 @@ def _run(window: CommandWindow) -> Iterator[Command]:
         "stop",
         help="Stop training; curves and weights are kept (Ctrl+.)",
         enabled=is_in("running", "paused"),
+        reason="No run is active",
+        words="cancel abort end halt",
+    )
+    for device, (title, words) in _DEVICES.items():
+        yield Command(
+            f"run.device-{device}",
+            title,
+            _action(window, partial(set_device, device=device)),
+            (),
+            "Run/Device",
+            "chip",
+            help="Device that trains this project, saved with it",
+            enabled=_when(window, lambda _: True),
+            checked=_when(window, lambda project, device=device: project.store.document.training.device == device),
+            words=f"device {words}",
+        )
+    yield Command(
+        "run.settings",
+        "Training settings",
+        window.show_training_settings,
+        (),
+        "Run",
+        "settings",
+        help="Show epochs, seed, device and the other training settings of the project in the inspector",
+        enabled=_when(window, lambda _: True),
+        words="epochs seed precision clipping accumulation early stopping patience checkpoints hyperparameters",
     )
     yield Command(
         "run.look",
@@ -366,6 +446,7 @@ def _run(window: CommandWindow) -> Iterator[Command]:
         "autograd",
         enabled=_when(window, lambda _: True),
         separated=True,
+        words="gradients backward",
     )
     yield Command(
         "run.explain",
@@ -376,6 +457,7 @@ def _run(window: CommandWindow) -> Iterator[Command]:
         "compile",
         help="Run a few steps on a copy of the model and show kernels, graph breaks and timings",
         enabled=_when(window, lambda _: True),
+        words="compiler fusion profile performance speed",
     )
     yield Command(
         "run.find-rate",
@@ -387,6 +469,7 @@ def _run(window: CommandWindow) -> Iterator[Command]:
         help="Train a few batches with increasing learning rates and plot the loss",
         enabled=_when(window, lambda _: True),
         separated=True,
+        words="lr finder range test",
     )
     yield Command(
         "run.overfit",
@@ -397,6 +480,7 @@ def _run(window: CommandWindow) -> Iterator[Command]:
         "check",
         help="Train on a single batch to check that the network can learn",
         enabled=_when(window, lambda _: True),
+        words="sanity debug",
     )
     yield Command(
         "run.compile",
@@ -408,6 +492,7 @@ def _run(window: CommandWindow) -> Iterator[Command]:
         enabled=_when(window, lambda _: True),
         checked=_when(window, lambda project: project.store.document.training.compile),
         separated=True,
+        words="speed fast kernels jit",
     )
 
 
@@ -421,6 +506,7 @@ def _help(window: CommandWindow) -> Iterator[Command]:
         "Help",
         "help",
         help="Show help for the selected node, problem, template or panel (F1)",
+        words="documentation manual explain",
     )
     yield Command(
         "help.tour",
@@ -440,14 +526,19 @@ def _help(window: CommandWindow) -> Iterator[Command]:
         "Help",
         "settings",
         help="Look up and change the keys of all commands",
+        words="keys hotkeys bindings keymap",
     )
-    yield Command("help.about", "About Gradwire", partial(_about, window), (), "Help", "info")
+    yield Command("help.about", "About Gradwire", partial(_about, window), (), "Help", "info", words="version license")
 
 
 def _switch_compiling(project: Project) -> None:
     on = not project.store.document.training.compile
     title = "Compile training steps" if on else "Do not compile training steps"
     project.store.edit(title, lambda document: edits.set_training(document, compile=on))
+
+
+def set_device(project: Project, device: str) -> None:
+    project.store.edit(f"Set device to {device}", lambda document: edits.set_training(document, device=device))
 
 
 def _go_to_panel(window: CommandWindow, step: int) -> None:

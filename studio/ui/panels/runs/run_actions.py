@@ -285,6 +285,10 @@ class RunAction:
     """Theme color of the icon."""
     is_on: Callable[[RunActions], bool] | None = None
     """For mutually exclusive actions: whether this one is active."""
+    reason: str = "Select a run"
+    """Why it is not possible."""
+    words: str = ""
+    """Further words that find it."""
 
 
 def _color(title: str, color: int | None, icon: str, token: str, help: str) -> RunAction:
@@ -314,6 +318,7 @@ RUN_ACTIONS = (
     RunAction(
         "restore", "Restore graph", RunActions.restore, RunActions.has_one, "history",
         help="Load this run's graph onto the canvas. Undo restores the current graph.",
+        reason="Select one run", words="load graph version",
     ),
     RunAction(
         "compare-graph", "Compare graph", RunActions.compare_graph, RunActions.has_one, "",
@@ -325,10 +330,12 @@ RUN_ACTIONS = (
             "Continue from the last checkpoint with identical results. A completed run trains for as many epochs "
             "again."
         ),
+        reason="Select one run with a checkpoint, while none is active", words="continue checkpoint",
     ),
     RunAction(
         "start-from", "Start from these weights", RunActions.start_from, RunActions.can_start_from, "link",
         help="Train the canvas graph from the matching weights of this run",
+        reason="Select one run, while none is active", words="fine-tune pretrained load checkpoint",
     ),
     RunAction(
         "rename", "Rename", RunActions.request_rename, RunActions.has_folder, "edit", ("F2",), separated=True,
@@ -342,6 +349,7 @@ RUN_ACTIONS = (
     RunAction(
         "csv", "Export CSV…", RunActions.save_csv, RunActions.can_export, "table",
         help="Export all points of the selected runs in full precision",
+        words="save points curves table spreadsheet",
     ),
     RunAction(
         "tensorboard", (
@@ -352,10 +360,12 @@ RUN_ACTIONS = (
     RunAction(
         "delete", "Move to trash", RunActions.delete, RunActions.can_delete, "trash", ("Del",), separated=True,
         help="Move the selected runs to the trash. Active runs are kept.",
+        reason="Select runs that are not active",
     ),
     RunAction(
         "put-back", "Restore", RunActions.restore_from_trash, RunActions.can_restore_from_trash, "undo",
         help="Restore the runs that were moved to the trash last",
+        reason="No runs are in the trash",
     ),
 )  # fmt: skip
 

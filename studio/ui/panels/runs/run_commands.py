@@ -24,6 +24,8 @@ def runs_commands(current: Callable[[], RunActions | None], scope: QWidget) -> t
             entry.token,
             help=entry.help,
             enabled=partial(_is_possible, current, entry),
+            reason=entry.reason,
+            words=entry.words,
             checked=partial(_is_on, current, entry.is_on) if entry.is_on is not None else None,
             separated=entry.separated,
             scope=scope,
