@@ -35,7 +35,7 @@ _PANEL_WORDS = {
     "compile": "kernels graph breaks compiler",
     "code": "python source pytorch class",
     "log": "messages output console terminal",
-    "history": "undo versions edits steps",
+    "history": "versions edits steps",
 }
 
 
