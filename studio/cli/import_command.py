@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -33,6 +34,9 @@ def import_data(
     target: Annotated[
         str | None, typer.Option("--target", metavar="COLUMN", help="Column to learn (default: guessed).")
     ] = None,
+    network: Annotated[
+        bool, typer.Option("--network", help="Add a network, a loss and an optimizer if the project has no loader.")
+    ] = False,
     as_json: Json = False,
 ) -> None:
     with report_errors(as_json=as_json):
@@ -54,6 +58,7 @@ def import_data(
             plan = _plan(path, schema, project_folder(out))
         except DataError as error:
             raise InputError(str(error)) from None
+        plan = plan if network else replace(plan, network=None)
         document, names = apply_plan(plan, document, _below(document))
         project_files.save(document, out)
     if as_json:

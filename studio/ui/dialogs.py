@@ -133,6 +133,12 @@ def data_files_to_import(parent: QWidget, folder: Path | None) -> list[Path]:
     return [Path(path) for path in paths]
 
 
+def folder_to_import(parent: QWidget, folder: Path | None) -> Path | None:
+    """Ask for a folder of data; None if the user cancels."""
+    path = QFileDialog.getExistingDirectory(parent, "Import folder", str(folder or ""))
+    return Path(path) if path else None
+
+
 def modules_to_import(parent: QWidget, folder: Path | None) -> list[Path]:
     paths, _ = QFileDialog.getOpenFileNames(parent, "Import module", str(folder or ""), "Python files (*.py)")
     return [Path(path) for path in paths]

@@ -15,7 +15,7 @@ from engine.system.files import open_regular
 
 Separator: TypeAlias = Literal["comma", "semicolon", "tab", "space", "pipe"]
 Decimal: TypeAlias = Literal["point", "comma"]
-Encoding: TypeAlias = Literal["utf-8", "utf-16", "windows-1252"]
+Encoding: TypeAlias = Literal["utf-8", "utf-16", "utf-16-le", "utf-16-be", "windows-1252"]
 BadLines: TypeAlias = Literal["stop", "skip"]
 
 SEPARATORS: dict[Separator, str] = {"comma": ",", "semicolon": ";", "tab": "\t", "space": " ", "pipe": "|"}
@@ -76,7 +76,7 @@ def numbered_lines(path: Path, dialect: Dialect) -> Generator[tuple[int, str], N
 def _open_text(path: Path, encoding: Encoding) -> TextIOWrapper:
     if encoding == "utf-8":
         return TextIOWrapper(open_regular(path), "utf-8-sig", "surrogateescape", newline="")
-    errors = "strict" if encoding == "utf-16" else _UNDEFINED
+    errors = _UNDEFINED if encoding == "windows-1252" else "strict"
     return TextIOWrapper(open_regular(path), encoding, errors, newline="")
 
 

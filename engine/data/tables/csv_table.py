@@ -52,7 +52,7 @@ class CSV(TableSplits):
         indicators: columns that get another input, which is 1 where the value is missing, separated by commas
         category_encoding: one input per category, or one category number per column, 0 for an unknown one
         decimal: decimal separator
-        encoding: text encoding; windows-1252 includes Latin-1
+        encoding: text encoding; utf-16 needs a byte order mark; windows-1252 includes Latin-1
         skip_lines: number of lines before the column names
         skip_rows: number of lines to skip after the column names, such as a line of units
         comment: start of comment lines, which are skipped

@@ -54,7 +54,8 @@ class DataImports(QObject):
         if self.dialog is not None or not self._waiting:
             return
         canvas, path, at = self._waiting.popleft()
-        dialog = import_dialog.ImportDialog(path, canvas.store.project.base, self._window)
+        is_first = not import_plan.has_loader(canvas.store.document) and not canvas.store.block
+        dialog = import_dialog.ImportDialog(path, canvas.store.project.base, self._window, offers_network=is_first)
         self.dialog = dialog
         dialog.planned.connect(partial(_apply, canvas, at))
         dialog.finished.connect(self._on_finished)

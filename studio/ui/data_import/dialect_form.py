@@ -14,7 +14,13 @@ from studio.ui.widgets.inputs import ComboBox, SpinBox
 
 _SEPARATORS = {"comma": "Comma ,", "semicolon": "Semicolon ;", "tab": "Tab", "pipe": "Pipe |", "space": "Spaces"}
 _DECIMALS = {"point": "Point 1.5", "comma": "Comma 1,5"}
-_ENCODINGS = {"utf-8": "UTF-8", "utf-16": "UTF-16", "windows-1252": "Windows-1252"}
+_ENCODINGS = {
+    "utf-8": "UTF-8",
+    "utf-16": "UTF-16",
+    "utf-16-le": "UTF-16 little-endian",
+    "utf-16-be": "UTF-16 big-endian",
+    "windows-1252": "Windows-1252",
+}
 
 
 class DialectForm(QWidget):

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
 from PySide6.QtCore import Qt, QTimer, Signal
 from PySide6.QtGui import QCloseEvent, QKeySequence, QShortcut
 from PySide6.QtWidgets import (
+    QCheckBox,
     QDialog,
     QHBoxLayout,
     QPlainTextEdit,
@@ -51,7 +53,10 @@ class ImportDialog(QDialog):
     planned = Signal(object)
     """The plan to apply."""
 
-    def __init__(self, path: Path, base: Path | None, parent: QWidget | None = None) -> None:
+    def __init__(
+        self, path: Path, base: Path | None, parent: QWidget | None = None, *, offers_network: bool = False
+    ) -> None:
+        """Args: offers_network: whether the user can add a network after the data; not if the project has one."""
         super().__init__(parent)
         self.setWindowTitle(f"Import {path.name}")
         self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
@@ -60,6 +65,7 @@ class ImportDialog(QDialog):
         self._schema: TableSchema | None = None
         self._plan: ImportPlan | None = None
         self._job: ImportJob | None = None
+        self._offers_network = offers_network
         self._imports = False
         """Whether the plan is applied when it is ready."""
         self._timer = QTimer(self)
@@ -93,6 +99,10 @@ class ImportDialog(QDialog):
         self.progress.setRange(0, 1000)
         self.progress.setTextVisible(False)
         self.progress.setAccessibleName("Progress")
+        self.network = QCheckBox("Add a network")
+        self.network.setToolTip("Add layers, a loss, a metric and an optimizer after the data, so that you can train")
+        self.network.setChecked(True)
+        self.network.hide()
         self.cancel_button = text_button("Cancel", self.reject)
         self.import_button = text_button("Import", self._import, kind="primary")
         self.import_button.setDefault(True)
@@ -118,6 +128,7 @@ class ImportDialog(QDialog):
         bottom.setSpacing(8)
         bottom.addWidget(self.progress, 1)
         bottom.addStretch(1)
+        bottom.addWidget(self.network)
         bottom.addWidget(self.cancel_button)
         bottom.addWidget(self.import_button)
         column = QVBoxLayout(self)
@@ -202,6 +213,7 @@ class ImportDialog(QDialog):
         assert isinstance(plan, ImportPlan)
         self._plan = plan
         self.preview.show_plan(plan)
+        self._show_network_choice()
         self._show_warnings(plan.warnings)
         self.import_button.setEnabled(True)
         if self._imports:
@@ -212,7 +224,8 @@ class ImportDialog(QDialog):
         if not self.import_button.isEnabled():
             return
         if self._plan is not None:
-            self.planned.emit(self._plan)
+            is_wanted = self._offers_network and self.network.isChecked()
+            self.planned.emit(self._plan if is_wanted else replace(self._plan, network=None))
             self.accept()
             return
         self._imports = True
@@ -269,7 +282,14 @@ class ImportDialog(QDialog):
         self.options.setVisible(page is self.splitter and is_table)
         self._left.setVisible(is_table)
         self.warnings.setVisible(page is self.splitter and bool(self.warnings.toPlainText()))
+        self._show_network_choice()
         self.import_button.setEnabled((page is self.splitter and self.import_button.isEnabled()) or self._can_import())
+
+    def _show_network_choice(self) -> None:
+        """Offer a network unless the plan shows that there is none for these samples."""
+        is_possible = self._plan.network is not None if self._plan is not None else self._schema is not None
+        is_read = self.stack.currentWidget() is self.splitter
+        self.network.setVisible(self._offers_network and is_read and is_possible)
 
     def _can_import(self) -> bool:
         if self.stack.currentWidget() is not self.splitter:

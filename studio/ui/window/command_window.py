@@ -50,6 +50,9 @@ class CommandWindow(QMainWindow):
     def import_data(self, paths: Sequence[Path] = ()) -> None:
         raise NotImplementedError
 
+    def import_folder(self) -> None:
+        raise NotImplementedError
+
     def import_module(self) -> None:
         raise NotImplementedError
 

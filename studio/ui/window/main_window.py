@@ -326,6 +326,11 @@ class MainWindow(CommandWindow):
         """Import data files into the open project, or a new one; ask for files if none are given."""
         self._import(paths or dialogs.data_files_to_import(self, self._folder()))
 
+    def import_folder(self) -> None:
+        """Ask for a folder of images or other data files, and import it as one data source."""
+        folder = dialogs.folder_to_import(self, self._folder())
+        self._import([] if folder is None else [folder])
+
     def import_module(self) -> None:
         """Ask for Python files, and add their module classes to the open project, or to a new one, as blocks."""
         self._import(dialogs.modules_to_import(self, self._folder()))

@@ -99,6 +99,13 @@ def _file(window: CommandWindow) -> Iterator[Command]:
         words="load dataset csv table images own",
     )
     yield Command(
+        "file.import-folder",
+        "Import folder…",
+        window.import_folder,
+        menu="File",
+        help="Add a folder with one folder of images per class, or with IDX, CIFAR or tar files, as nodes that read it",
+    )
+    yield Command(
         "file.import-module",
         "Import module…",
         window.import_module,

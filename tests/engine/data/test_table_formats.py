@@ -15,6 +15,7 @@ from pyarrow import parquet
 from engine import data
 from engine.data.tables.date_format import DateFormat
 from engine.data.tables.formatted_numbers import parse_formatted
+from engine.data.tables.inference.dialect_guess import guess_dialect
 from engine.data.tables.table_reader import TableSamples
 from engine.data.tables.table_splits import TableSplits
 from engine.errors import DataError
@@ -50,6 +51,8 @@ def whole(source: TableSplits) -> tuple[np.ndarray, np.ndarray]:
         ("# by a logger\n\na,b,y\n1.5,2,u\n# pause\n3,4,v\n", {"comment": "#"}),
         ("a,b,y\n1.5,2,u\n3\n3,4,v\n1,2,3,4\n", {"bad_lines": "skip"}),
         ("a,b,y\n1.5,2,u\n3,4,v\n".encode("utf-16"), {"encoding": "utf-16"}),
+        ("a,b,y\n1.5,2,u\n3,4,v\n".encode("utf-16-be"), {"encoding": "utf-16-be"}),
+        ("a,b,y\n1.5,2,u\n3,4,v\n".encode("utf-16-le"), {"encoding": "utf-16-le"}),
         ("a,b,y\n1.5,2,ü\n3,4,é\n".encode("latin-1"), {"encoding": "windows-1252"}),
     ],
 )
@@ -80,6 +83,13 @@ def test_line_numbers_count_skipped_lines(table: Write) -> None:
 def test_wrong_encodings(table: Write, content: bytes, encoding: Any, message: str) -> None:
     with pytest.raises(DataError, match=message):
         _ = data.CSV(table(content), "y", encoding=encoding).train
+
+
+@pytest.mark.parametrize("encoding", ["utf-16-le", "utf-16-be"])
+def test_utf_16_is_guessed_with_and_without_a_mark(table: Write, encoding: str) -> None:
+    content = "größe,y\n1.5,u\n3,v\n".encode(encoding)
+    assert guess_dialect(Path(table(content))).dialect.encoding == encoding
+    assert guess_dialect(Path(table(b"\xfe\xff" + "a,y\n1,u\n".encode("utf-16-be")))).dialect.encoding == "utf-16"
 
 
 def test_repeated_and_blank_names(table: Write) -> None:

@@ -33,10 +33,11 @@ def batch(document: Document, name: str, base: Path) -> tuple[np.ndarray, np.nda
 
 
 def imported(plan: ImportPlan, base: Path) -> tuple[Document, list[str]]:
+    """The document with the network of the import, which is sound, and the names of the data nodes."""
     document, names = apply_plan(plan, Document())
-    problems = [problem for problem in check(document, catalogue(), base).errors if problem.node in names]
-    assert [problem.message for problem in problems] == []
-    return document, names
+    assert plan.network is not None
+    assert [problem.message for problem in check(document, catalogue(), base).errors] == []
+    return document, names[: len(plan.nodes) + 1]
 
 
 @pytest.mark.parametrize("options", [ImportOptions(), VARIED], ids=["default", "varied"])
@@ -143,6 +144,38 @@ def test_arrays_and_texts(tmp_path: Path) -> None:
     assert not is_table(text)
     assert [node.type for node in plan_file(text).nodes] == ["data.Text"]
     assert is_table(written(tmp_path, "a\tb\n1\t2\n3\t4\n", "numbers.txt"))
+
+
+@pytest.mark.parametrize(
+    ("names", "params"),
+    [
+        (("x_train", "y_train", "x_test", "y_test"), {"input_name": "x_train", "target_name": "y_train"}),
+        (("X", "y"), {"input_name": "X"}),
+        (("train_images", "train_labels"), {"input_name": "train_images", "target_name": "train_labels"}),
+        (("data", "target", "names"), {"input_name": "data", "target_name": "target"}),
+    ],
+)
+def test_names_of_the_arrays_in_an_archive_are_guessed(
+    names: tuple[str, ...], params: dict[str, str], tmp_path: Path
+) -> None:
+    arrays = {
+        name: np.arange(60).reshape(30, 2) / 9 if i % 2 == 0 else np.arange(30) % 2 for i, name in enumerate(names)
+    }
+    np.savez(tmp_path / "a.npz", **arrays)
+    plan = plan_file(tmp_path / "a.npz", tmp_path)
+    assert {name: value for name, value in plan.nodes[0].params.items() if name != "path"} == params
+    assert plan.preview.target == "2 classes"
+    assert [name for name in names[2:] if name not in "".join(plan.warnings)] == []
+
+
+def test_missing_values_of_many_columns_are_one_note(tmp_path: Path) -> None:
+    head = ",".join(f"c{i}" for i in range(20))
+    rows = [
+        ",".join("" if row == i else f"{row * i % 17 + 0.5}" for i in range(20)) + f",{'uv'[row % 2]}"
+        for row in range(60)
+    ]
+    plan = plan_table(infer_table(written(tmp_path, "\n".join([f"{head},y", *rows]))))
+    assert plan.warnings == ("20 columns have 1 missing values of 60: filled with the median of the training rows.",)
 
 
 def test_what_no_source_reads_is_refused(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ from PIL import Image
 from PySide6.QtCore import QMimeData, QPoint, Qt, QUrl
 from PySide6.QtGui import QDragEnterEvent, QDropEvent
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QApplication, QComboBox, QWidget
+from PySide6.QtWidgets import QApplication, QComboBox, QMenu, QWidget
 from pytestqt.qtbot import QtBot
 
 from studio.ui.canvas.canvas_view import CanvasView
@@ -109,13 +109,33 @@ def test_dropped_table_becomes_wired_nodes_in_one_step(
     assert dialog.focusWidget() is dialog.import_button
     QTest.keyClick(dialog.focusWidget(), Qt.Key.Key_Return)
     qtbot.waitUntil(lambda: bool(canvas.store.document.nodes))
-    assert list(canvas.store.document.nodes) == ["people", "fill", "scale", "batches"]
-    assert canvas.store.selection == {"batches"}
+    layers = ["hidden", "relu", "output", "loss", "accuracy", "adam"]
+    assert list(canvas.store.document.nodes) == ["people", "fill", "scale", "batches", *layers]
+    qtbot.waitUntil(lambda: canvas.store.project.is_checked, timeout=20_000)
+    assert not canvas.store.project.report.problems, "the imported project can be trained"
     qtbot.waitUntil(lambda: window.imports.dialog is None)
     window.activateWindow()
     qtbot.waitUntil(window.isActiveWindow)
     QTest.keyClick(window.windowHandle(), Qt.Key.Key_Z, CTRL)
     assert not canvas.store.document.nodes
+
+
+def test_an_import_without_a_network_ends_at_the_loader(
+    window: MainWindow, canvas: CanvasView, dropped: Drop, qtbot: QtBot, tmp_path: Path
+) -> None:
+    dialog = dropped(table(tmp_path))
+    assert dialog.network.isVisible() and dialog.network.isChecked()
+    QTest.keyClick(dialog.network, Qt.Key.Key_Space)
+    press_import(qtbot, dialog)
+    qtbot.waitUntil(lambda: bool(canvas.store.document.nodes), timeout=20_000)
+    assert list(canvas.store.document.nodes) == ["people", "fill", "scale", "batches"]
+    assert canvas.store.selection == {"batches"}
+    qtbot.waitUntil(lambda: window.imports.dialog is None)
+    second = dropped(table(tmp_path, name="more.csv"))
+    assert not second.network.isVisible(), "the project has a loader, which the network would follow"
+    press_import(qtbot, second)
+    qtbot.waitUntil(lambda: "more" in canvas.store.document.nodes, timeout=20_000)
+    assert "loss" not in canvas.store.document.nodes
 
 
 def test_columns_are_changed_with_mouse_and_keys(
@@ -239,7 +259,10 @@ def test_several_files_open_one_page_after_another(
     assert second is not None
     press_import(qtbot, second)
     qtbot.waitUntil(lambda: "x" in canvas.store.document.nodes)
-    assert list(canvas.store.document.nodes) == ["pets", "resize", "crop", "to_float", "batches", "x"]
+    assert list(canvas.store.document.nodes) == [
+        *("pets", "resize", "crop", "to_float", "batches", "conv1", "relu1", "pool1", "conv2", "relu2", "pool2"),
+        *("flatten", "output", "loss", "accuracy", "adam", "x"),
+    ]
 
 
 def test_file_dropped_without_a_project_creates_one(window: MainWindow, qtbot: QtBot, tmp_path: Path) -> None:
@@ -261,6 +284,22 @@ def test_menu_asks_for_files(
     QTest.keyClick(window.windowHandle(), Qt.Key.Key_I, CTRL | Qt.KeyboardModifier.ShiftModifier)
     dialog = window.imports.dialog
     assert dialog is not None and dialog.windowTitle() == "Import people.csv"
+
+
+def test_menu_asks_for_a_folder_of_images(
+    window: MainWindow, canvas: CanvasView, qtbot: QtBot, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("cats", "dogs"):
+        (tmp_path / "pets" / name).mkdir(parents=True)
+        Image.new("RGB", (20, 20)).save(tmp_path / "pets" / name / "a.png")
+    monkeypatch.setattr("studio.ui.dialogs.folder_to_import", lambda *_: tmp_path / "pets")
+    QTest.keyClick(window.windowHandle(), Qt.Key.Key_F, Qt.KeyboardModifier.AltModifier)
+    menu = QApplication.activePopupWidget()
+    assert isinstance(menu, QMenu)
+    entry = next(each for each in menu.actions() if each.text().startswith("Import folder"))
+    QTest.mouseClick(menu, Qt.MouseButton.LeftButton, pos=menu.actionGeometry(entry).center())
+    dialog = window.imports.dialog
+    assert dialog is not None and dialog.windowTitle() == "Import pets"
 
 
 def test_page_fits_a_small_window(dropped: Drop, qtbot: QtBot, tmp_path: Path) -> None:

@@ -71,8 +71,9 @@ def _guess_encoding(path: Path, content: bytes) -> Encoding:
     if content.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
         return "utf-16"
     if b"\0" in content:
-        if content[1::2].count(0) > len(content) // 4 and not content[::2].count(0):
-            return "utf-16"
+        first, second = content[::2].count(0), content[1::2].count(0)  # ASCII characters have one zero byte
+        if max(first, second) > len(content) // 4 and not min(first, second):
+            return "utf-16-le" if second else "utf-16-be"
         raise DataError(f"{path}: is not text: it has zero bytes. Save the table as CSV in UTF-8.")
     try:
         codecs.getincrementaldecoder("utf-8")().decode(content)
@@ -84,7 +85,7 @@ def _guess_encoding(path: Path, content: bytes) -> Encoding:
 def _decode(content: bytes, encoding: Encoding) -> str:
     if encoding == "windows-1252":
         return content.decode("windows-1252", "replace")
-    decoder = codecs.getincrementaldecoder("utf-8-sig" if encoding == "utf-8" else "utf-16")("replace")
+    decoder = codecs.getincrementaldecoder("utf-8-sig" if encoding == "utf-8" else encoding)("replace")
     return decoder.decode(content)
 
 
@@ -113,7 +114,7 @@ def _guess_from_lines(lines: list[str], encoding: Encoding, *, is_complete: bool
     if not header:
         notes.append("The table has no column names: columns are numbered.")
     if encoding != "utf-8":
-        notes.append(f"The text encoding is {'UTF-16' if encoding == 'utf-16' else 'Windows-1252'}.")
+        notes.append(f"The text encoding is {'UTF-16' if encoding.startswith('utf-16') else 'Windows-1252'}.")
     decimal = _guess_decimal(rows[header + has_units :], separator)
     if decimal == "comma":
         notes.append("Numbers have a decimal comma.")

@@ -14,6 +14,7 @@ import numpy as np
 from engine import data
 from engine.data import transforms
 from engine.data.images.image_decoding import SUFFIXES as IMAGE_SUFFIXES
+from engine.data.numpy_files import read_array_headers
 from engine.data.splits import Splits, training_batches
 from engine.data.tables.inference.dialect_guess import guess_dialect
 from engine.data.tables.inference.table_schema import SUFFIXES as TABLE_SUFFIXES
@@ -29,6 +30,7 @@ from studio.training.data.imports.import_plan import (
     written_path,
 )
 from studio.training.data.imports.preview_samples import preview_samples
+from studio.training.data.imports.starter_network import starter_network
 
 _SIZES = (8, 16, 28, 32, 48, 64)
 """Sizes to which images of different sizes are resized: the largest that is not above that of most images."""
@@ -38,8 +40,11 @@ _REGULAR = 0.9
 """Fraction of lines of a text file that must have the same number of columns in a table."""
 _TARGET_NAMES = (
     ("inputs", "targets"), ("x", "y"), ("X", "y"), ("images", "labels"), ("data", "labels"), ("features", "labels"),
+    ("data", "target"), ("x", "labels"),
 )  # fmt: skip
-"""Parts of the file names of inputs, and of the targets that belong to them."""
+"""Names of inputs, and of the targets that belong to them: parts of file names, or of names in an archive."""
+_TRAINING_NAMES = ("{}", "{}_train", "train_{}", "{}_training", "training_{}")
+"""Names of the training arrays in an archive, from the names of inputs or targets."""
 _MAX_LABELS = 200_000
 """Samples whose classes are counted for the preview."""
 _IDX = re.compile(r"^(train|t10k).*idx\d-ubyte(\.gz)?$")
@@ -174,20 +179,34 @@ def plan_file(path: Path, base: Path | None = None, report_progress: ReportProgr
     params: dict[str, Any] = {}
     if kind == "data.NPY" and path.suffix.lower() == ".npy":
         params = _targets_beside(path, base)
-    return _plan(kind, location, params, base, report_progress)
+    notes: tuple[str, ...] = ()
+    if kind == "data.NPY" and path.suffix.lower() == ".npz":
+        params, notes = _archive_arrays(path)
+    return _plan(kind, location, params, base, report_progress, notes)
+
+
+def _archive_arrays(path: Path) -> tuple[dict[str, Any], tuple[str, ...]]:
+    """The names of inputs and targets in an archive with other names than x and y, and what is not imported."""
+    arrays = list(read_array_headers(path))
+    lower = {name.lower(): name for name in arrays}
+    pairs = (
+        (form.format(inputs.lower()), form.format(targets.lower()))
+        for form in _TRAINING_NAMES
+        for inputs, targets in _TARGET_NAMES
+    )
+    found = next((pair for pair in pairs if lower.keys() >= {*pair}), None)
+    if found is None:
+        return {}, ()
+    chosen = [lower[name] for name in found]
+    others = ", ".join(name for name in arrays if name not in chosen)
+    notes = (f"Inputs are {chosen[0]}, targets {chosen[1]}. {others} are not imported.",) if others else ()
+    names = zip(("input_name", "target_name"), chosen, ("x", "y"), strict=True)
+    return {param: name for param, name, default in names if name != default}, notes
 
 
 def _targets_beside(path: Path, base: Path | None) -> dict[str, Any]:
     """The file of targets that belongs to an array of inputs."""
-    swaps = (
-        ("inputs", "targets"),
-        ("x", "y"),
-        ("X", "y"),
-        ("images", "labels"),
-        ("data", "labels"),
-        ("features", "labels"),
-    )
-    for inputs, targets in swaps:
+    for inputs, targets in _TARGET_NAMES:
         stem = re.sub(rf"(^|[_-]){inputs}($|[_-])", rf"\g<1>{targets}\g<2>", path.stem)
         other = path.with_name(f"{stem}.npy")
         if stem != path.stem and other.is_file():
@@ -196,7 +215,12 @@ def _targets_beside(path: Path, base: Path | None) -> dict[str, Any]:
 
 
 def _plan(
-    kind: str, path: Path, params: dict[str, Any], base: Path | None, report_progress: ReportProgress
+    kind: str,
+    path: Path,
+    params: dict[str, Any],
+    base: Path | None,
+    report_progress: ReportProgress,
+    notes: tuple[str, ...] = (),
 ) -> ImportPlan:
     report_progress(0.1)
     source_class, parameter = _SOURCES[kind]
@@ -222,7 +246,7 @@ def _plan(
         samples=preview_samples(source, splits),
     )
     report_progress(1.0)
-    return ImportPlan(f"Import {path.name}", tuple(nodes), preview)
+    return ImportPlan(f"Import {path.name}", tuple(nodes), preview, notes, network=starter_network(splits))
 
 
 def _transforms(splits: Splits) -> Iterator[PlannedNode]:

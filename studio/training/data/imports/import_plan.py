@@ -12,6 +12,7 @@ from studio.document.model import Document, Endpoint, Json, Node, Wire
 from studio.nodes.catalogue import catalogue
 from studio.nodes.types import Role
 from studio.training.data.imports.preview_samples import PreviewSamples
+from studio.training.data.imports.starter_network import StarterNetwork, add_network
 
 SPACING = 288.0
 """Horizontal distance of nodes."""
@@ -58,14 +59,20 @@ class ImportPlan:
     preview: ImportPreview
     warnings: tuple[str, ...] = ()
     batch_size: int = 32
+    network: StarterNetwork | None = None
+    """The network after the loader, if the import adds one."""
 
 
 def apply_plan(
     plan: ImportPlan, document: Document, at: tuple[float, float] = (0.0, 0.0)
 ) -> tuple[Document, list[str]]:
-    """Add and connect the nodes, and a loader if the project has none. Returns the names of the new nodes too."""
+    """Add and connect the nodes, and a loader if the project has none. Returns the names of the new nodes too.
+
+    The network of the plan is added after a new loader.
+    """
     nodes = list(plan.nodes)
-    if not _has_loader(document):
+    is_first = not has_loader(document)
+    if is_first:
         nodes.append(PlannedNode("batches", _LOADER_TYPE, {"batch_size": plan.batch_size}))
     added: list[str] = []
     for number, planned in enumerate(nodes):
@@ -75,10 +82,13 @@ def apply_plan(
         if added:
             document = edits.connect(document, Wire(Endpoint(added[-1], "samples"), Endpoint(name, "samples")))
         added.append(name)
+    if is_first and plan.network is not None:
+        document, layers = add_network(document, plan.network, added[-1], at)
+        added += layers
     return document, added
 
 
-def _has_loader(document: Document) -> bool:
+def has_loader(document: Document) -> bool:
     types = (catalogue().get(node.type) for node in document.nodes.values())
     return any(kind is not None and kind.role is Role.LOADER for kind in types)
 
@@ -91,4 +101,13 @@ def written_path(path: Path, base: Path | None) -> str:
     return str(full)
 
 
-__all__ = ["SPACING", "ImportPlan", "ImportPreview", "PlannedNode", "ReportProgress", "apply_plan", "written_path"]
+__all__ = [
+    "SPACING",
+    "ImportPlan",
+    "ImportPreview",
+    "PlannedNode",
+    "ReportProgress",
+    "apply_plan",
+    "has_loader",
+    "written_path",
+]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
@@ -26,6 +26,7 @@ from studio.training.data.imports.import_plan import (
     ReportProgress,
     written_path,
 )
+from studio.training.data.imports.starter_network import starter_network
 
 Fill: TypeAlias = Literal["median", "mean", "most frequent", "drop"]
 
@@ -34,6 +35,8 @@ _DIGITS = 6
 """Significant digits of fitted arguments."""
 _LARGE_TARGET = 3.0
 """Standard deviation or mean of a target from which it is scaled."""
+_MAX_LISTED = 6
+"""Columns up to which each with missing values has a note."""
 _SMALL_TABLE = 2000
 """Rows up to which batches are small."""
 
@@ -90,7 +93,9 @@ def plan_table(
     report_progress(1.0)
     size = 32 if schema.rows <= _SMALL_TABLE else 256
     preview = _preview(source, splits)
-    return ImportPlan(f"Import {schema.path.name}", tuple(nodes), preview, table_warnings(schema, options), size)
+    warnings = table_warnings(schema, options)
+    network = starter_network(splits)
+    return ImportPlan(f"Import {schema.path.name}", tuple(nodes), preview, warnings, size, network)
 
 
 def schema_problem(schema: TableSchema) -> str:
@@ -126,14 +131,27 @@ def _with_missing(columns: Iterable[ColumnSchema]) -> list[str]:
 def table_warnings(schema: TableSchema, options: ImportOptions) -> tuple[str, ...]:
     """What the import does to values, and likely mistakes, as sentences."""
     found = list(schema.notes)
-    for column in schema.columns:
-        if column.role == "ignore":
-            continue
-        if column.missing:
+    used = [column for column in schema.columns if column.role != "ignore"]
+    missing = [column for column in used if column.missing]
+    if len(missing) > _MAX_LISTED:
+        found.append(_missing_summary(schema, missing, options))
+    for column in used:
+        if column.missing and len(missing) <= _MAX_LISTED:
             found.append(_missing_text(schema, column, options))
         if column.guess.suggestion:
             found.append(f"{column.name}: {column.guess.suggestion}")
     return tuple(found)
+
+
+def _missing_summary(schema: TableSchema, columns: Sequence[ColumnSchema], options: ImportOptions) -> str:
+    """One sentence about the missing values of many columns."""
+    counts = [column.missing for column in columns]
+    least, most = min(counts), max(counts)
+    many = f"{least:,}" if least == most else f"{least:,} to {most:,}"
+    ends: dict[str, None] = {}
+    for column in columns:
+        ends[_missing_text(schema, column, options).partition(" missing; ")[2].rstrip(".")] = None
+    return f"{len(columns):,} columns have {many} missing values of {schema.rows:,}: {'; '.join(ends)}."
 
 
 def _missing_text(schema: TableSchema, column: ColumnSchema, options: ImportOptions) -> str:

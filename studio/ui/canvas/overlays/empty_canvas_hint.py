@@ -33,6 +33,7 @@ class EmptyCanvasHint(QObject):
             self.missing,
             label("Press Tab or double-click to add the first node,", "dim"),
             label("or drag one here from the palette on the left.", "dim"),
+            label("Drop a data file or a folder of images to train on it.", "dim"),
         ):
             column.addWidget(text, 0, Qt.AlignmentFlag.AlignHCenter)
         self._area = QRect()
