@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from engine.data.transforms.channel_statistics import ChannelMoments
 from engine.data.transforms.transform import Fitted, Invertible, Transform, along_channels, plain, vector
 from engine.dtypes import float32
-from engine.errors import DataError, DTypeError
+from engine.errors import DataError, DTypeError, ShapeError
 from engine.registry import TRANSFORMS, Range
 from engine.shape import Spec
 
@@ -200,6 +200,7 @@ class FillMissing(Fitted):
         value: replacement: one number, or one per channel or column
         strategy: how Compute from data computes `value` from the training samples: mean, median or most frequent
             number; the last two from the first samples of large data
+        channels: indices of the channels or columns to fill, from 0; all if None
     """
 
     options = ("strategy",)
@@ -208,18 +209,35 @@ class FillMissing(Fitted):
         self,
         value: float | tuple[float, ...] = 0.0,
         strategy: Literal["mean", "median", "most frequent"] = "mean",
+        channels: tuple[int, ...] | None = None,
     ) -> None:
         self.value = vector(value)
         self.strategy = strategy
+        self.channels = channels
 
     def apply(self, samples: NDArray[Any]) -> NDArray[Any]:
         value = along_channels("FillMissing", self.value, samples.shape[1:]).astype(samples.dtype)
-        return np.where(np.isnan(samples), value, samples)
+        missing = np.isnan(samples)
+        if self.channels is not None:
+            filled = self._is_filled(samples.shape[1] if samples.ndim > 1 else 1)
+            missing &= filled.reshape(-1, *[1] * (samples.ndim - 2))
+        return np.where(missing, value, samples)
+
+    def _is_filled(self, count: int) -> NDArray[np.bool_]:
+        """Whether each of `count` channels is filled."""
+        filled = np.zeros(count, np.bool_)
+        for channel in self.channels or ():
+            if not 0 <= channel < count:
+                raise ShapeError(f"FillMissing: there is no channel {channel}; the last is {count - 1}.")
+            filled[channel] = True
+        return filled
 
     def spec(self, sample: Spec) -> Spec:
         if not sample.dtype.is_floating_point:
             raise DTypeError(f"FillMissing: samples are {sample.dtype.name}, which has no NaN. Remove FillMissing.")
         along_channels("FillMissing", self.value, sample.shape)
+        if self.channels is not None and sample.shape and isinstance(sample.shape[0], int):
+            self._is_filled(sample.shape[0])
         return sample
 
     @classmethod

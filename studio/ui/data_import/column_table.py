@@ -1,4 +1,4 @@
-"""The table of columns: name, role, type, missing values and examples. Role and type can be changed."""
+"""The table of columns: name, role, type, missing values and examples. Role, type and fill can be changed."""
 
 from __future__ import annotations
 
@@ -25,19 +25,22 @@ from PySide6.QtWidgets import (
 )
 
 from engine.data.tables.inference.column_guess import ColumnRole, ColumnType
-from engine.data.tables.inference.table_schema import ColumnSchema, TableSchema
+from engine.data.tables.inference.table_schema import ColumnFill, ColumnSchema, TableSchema
 from studio.ui.theme import icons, theme
 from studio.ui.widgets.inputs import ComboBox
 from studio.ui.widgets.labels import tip
 
 Index = QModelIndex | QPersistentModelIndex
 
-NAME, ROLE, TYPE, MISSING, DISTINCT, EXAMPLES = range(6)
-_TITLES = ("Column", "Role", "Type", "Missing", "Distinct", "Examples")
-_WIDTHS = (152, 84, 96, 68, 72, 120)
+NAME, ROLE, TYPE, MISSING, FILL, DISTINCT, EXAMPLES = range(7)
+_TITLES = ("Column", "Role", "Type", "Missing", "Fill", "Distinct", "Examples")
+_WIDTHS = (144, 80, 92, 64, 104, 64, 96)
 ROLES: dict[ColumnRole, str] = {"input": "Input", "target": "Target", "ignore": "Ignore"}
 TYPES: dict[ColumnType, str] = {"number": "Number", "category": "Category", "date": "Date", "text": "Text"}
-_CHOICES: dict[int, dict[Any, str]] = {ROLE: dict(ROLES), TYPE: dict(TYPES)}
+FILLS: dict[ColumnFill, str] = {
+    "": "Default", "median": "Median", "mean": "Mean", "most frequent": "Frequent", "zero": "0",
+}  # fmt: skip
+_CHOICES: dict[int, dict[Any, str]] = {ROLE: dict(ROLES), TYPE: dict(TYPES), FILL: dict(FILLS)}
 _ROW_HEIGHT = 26
 _ARROW = 12
 """Size of the arrow of a cell with a list, in pixels."""
@@ -89,7 +92,7 @@ class ColumnTable(QTableView):
             super().keyPressEvent(event)
 
     def _edit_choice(self, index: QModelIndex) -> None:
-        if index.isValid() and index.column() in _CHOICES:
+        if index.isValid() and _has_choice(index):
             self.edit(index)
 
 
@@ -122,7 +125,13 @@ class _ColumnModel(QAbstractTableModel):
 
     def flags(self, index: Index) -> Qt.ItemFlag:
         flags = Qt.ItemFlag.ItemIsEnabled | Qt.ItemFlag.ItemIsSelectable
-        return flags | Qt.ItemFlag.ItemIsEditable if index.column() in _CHOICES else flags
+        return flags | Qt.ItemFlag.ItemIsEditable if self._has_choice(index) else flags
+
+    def _has_choice(self, index: Index) -> bool:
+        schema = self._schema
+        if index.column() == FILL:
+            return schema is not None and is_filled(schema.columns[index.row()])
+        return index.column() in _CHOICES
 
     def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
         if self._schema is None or not index.isValid():
@@ -131,7 +140,7 @@ class _ColumnModel(QAbstractTableModel):
         if role == Qt.ItemDataRole.DisplayRole:
             return _cell_text(column, index.column())
         if role == Qt.ItemDataRole.EditRole:
-            return {ROLE: column.role, TYPE: column.type}.get(index.column())
+            return {ROLE: column.role, TYPE: column.type, FILL: column.fill}.get(index.column())
         if role == Qt.ItemDataRole.ToolTipRole:
             return tip(_explanation(column))
         if role == Qt.ItemDataRole.ForegroundRole and column.role == "ignore":
@@ -147,13 +156,24 @@ class _ColumnModel(QAbstractTableModel):
             return False
         if index.column() == ROLE:
             schema = self._schema.with_column(index.row(), role=cast(ColumnRole, value))
-        else:
+        elif index.column() == TYPE:
             schema = self._schema.with_column(index.row(), type=cast(ColumnType, value))
+        else:
+            schema = self._schema.with_column(index.row(), fill=cast(ColumnFill, value))
         if schema == self._schema:
             return False
         self.show_schema(schema)
         self.schema_changed.emit(schema)
         return True
+
+
+def _has_choice(index: Index) -> bool:
+    return bool(index.flags() & Qt.ItemFlag.ItemIsEditable)
+
+
+def is_filled(column: ColumnSchema) -> bool:
+    """Whether missing values of a column are replaced by a number that can be chosen."""
+    return bool(column.missing) and column.role == "input" and column.type == "number"
 
 
 def _cell_text(column: ColumnSchema, index: int) -> str:
@@ -162,6 +182,7 @@ def _cell_text(column: ColumnSchema, index: int) -> str:
         ROLES[column.role],
         TYPES[column.type],
         f"{column.missing:,}" if column.missing else "–",
+        FILLS[column.fill] if is_filled(column) else "",
         f"{column.distinct:,}{'' if column.is_counted else '+'}",
         ", ".join(" ".join(text.split())[:40] for text in column.examples),
     )[index]
@@ -180,7 +201,7 @@ class _ChoiceDelegate(QStyledItemDelegate):
 
     def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: Index) -> None:
         super().paint(painter, option, index)
-        if index.column() in _CHOICES:
+        if _has_choice(index):
             area: QRect = option.rect  # pyright: ignore[reportAttributeAccessIssue] - missing in the stubs
             place = QRect(area.right() - _ARROW - 4, area.center().y() - _ARROW // 2, _ARROW, _ARROW)
             icons.paint(painter, "chevron-down", place, theme.manager().color("text-dim"))
@@ -207,4 +228,4 @@ class _ChoiceDelegate(QStyledItemDelegate):
         self.closeEditor.emit(editor)
 
 
-__all__ = ["DISTINCT", "EXAMPLES", "MISSING", "NAME", "ROLE", "ROLES", "TYPE", "TYPES", "ColumnTable"]
+__all__ = ["DISTINCT", "EXAMPLES", "FILL", "MISSING", "NAME", "ROLE", "ROLES", "TYPE", "TYPES", "ColumnTable"]

@@ -11,7 +11,7 @@ from hypothesis.extra import numpy as hnp
 from engine import dtypes
 from engine.data import transforms
 from engine.data.transforms.channel_statistics import ChannelMoments
-from engine.errors import DataError, DTypeError
+from engine.errors import DataError, DTypeError, ShapeError
 from engine.shape import Spec
 
 
@@ -39,6 +39,16 @@ def test_missing_values_are_ignored() -> None:
         transforms.MinMaxScale.fitted([])
     with pytest.raises(DTypeError, match="which has no NaN"):
         transforms.FillMissing().spec(Spec((3,), dtypes.uint8))
+
+
+def test_missing_values_are_filled_in_chosen_channels() -> None:
+    array = np.full((2, 3), np.nan)
+    filled = transforms.FillMissing((1.0, 2.0, 3.0), channels=(0, 2)).apply(array)
+    np.testing.assert_equal(filled, [[1, np.nan, 3]] * 2)
+    images = transforms.FillMissing(7.0, channels=(1,)).apply(np.full((1, 2, 2, 2), np.nan))
+    np.testing.assert_equal(np.isnan(images[0]), [[[True] * 2] * 2, [[False] * 2] * 2])
+    with pytest.raises(ShapeError, match="there is no channel 3; the last is 2"):
+        transforms.FillMissing(channels=(3,)).spec(Spec((3,), dtypes.float32))
 
 
 def test_statistics_per_channel() -> None:

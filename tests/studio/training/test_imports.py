@@ -77,6 +77,22 @@ def test_missing_numbers_are_filled_from_the_training_rows(tmp_path: Path, fill,
     assert plan.warnings == (f"10 of 90 values of age are missing; filled with the {name} of the training rows.",)
 
 
+def test_columns_are_filled_in_different_ways(tmp_path: Path) -> None:
+    rows = [f"{row},{row % 2 or ''},{row % 5 or ''},{row % 7 or ''},{'uv'[row % 2]}" for row in range(1, 91)]
+    schema = infer_table(written(tmp_path, "\n".join(["a,b,c,d,y", *rows])))
+    for column, fill in ((1, "zero"), (2, "mean"), (3, "zero")):
+        schema = schema.with_column(column, role="input", type="number", fill=fill)
+    plan = plan_table(schema, ImportOptions(scale=False))
+    fills = [node.params for node in plan.nodes if node.type == "transforms.FillMissing"]
+    assert [params.get("channels") for params in fills] == [[0, 2], [1], None]
+    assert "values of b are missing; filled with 0." in plan.warnings[0]
+    document, names = imported(plan, tmp_path)
+    inputs, _ = batch(document, names[-1], tmp_path)
+    assert not np.isnan(inputs).any()
+    assert set(inputs[:, 0]) == {0, 1} and 0 in inputs[:, 2]
+    assert any(value == pytest.approx(2.5, abs=0.2) for value in inputs[:, 1])
+
+
 def test_rows_with_missing_values_can_be_left_out(tmp_path: Path) -> None:
     plan = plan_table(infer_table(written(tmp_path, PEOPLE)), ImportOptions(fill="drop"))
     assert [node.type for node in plan.nodes] == ["data.CSV", "transforms.Normalize"]

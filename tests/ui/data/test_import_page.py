@@ -16,7 +16,7 @@ from pytestqt.qtbot import QtBot
 
 from studio.ui.canvas.canvas_view import CanvasView
 from studio.ui.data_import import import_dialog
-from studio.ui.data_import.column_table import ROLE, TYPE
+from studio.ui.data_import.column_table import FILL, ROLE, TYPE
 from studio.ui.data_import.import_dialog import ImportDialog
 from studio.ui.window.main_window import MainWindow
 from studio.ui.window.notification_bar import NotificationBar
@@ -160,6 +160,22 @@ def test_columns_are_changed_with_mouse_and_keys(
     qtbot.waitUntil(lambda: bool(canvas.store.document.nodes))
     params = canvas.store.document.nodes["people"].params
     assert (params["target"], params["ignore"]) == ("sex", "id, joined")
+
+
+def test_missing_values_of_a_column_are_filled_in_another_way(
+    canvas: CanvasView, dropped: Drop, qtbot: QtBot, tmp_path: Path
+) -> None:
+    dialog = dropped(table(tmp_path))
+    assert [dialog.columns.model().index(row, FILL).data() for row in range(3)] == ["", "Default", ""]
+    choose(qtbot, dialog, 1, FILL, "0")
+    qtbot.waitUntil(lambda: "values of age are missing; filled with 0." in dialog.warnings.toPlainText())
+    view = dialog.columns
+    sex = view.visualRect(view.model().index(2, FILL)).center()
+    QTest.mouseClick(view.viewport(), Qt.MouseButton.LeftButton, pos=sex)
+    assert not any(box.isVisible() for box in view.findChildren(QComboBox)), "sex has no number to fill"
+    press_import(qtbot, dialog)
+    qtbot.waitUntil(lambda: bool(canvas.store.document.nodes), timeout=20_000)
+    assert canvas.store.document.nodes["fill_zero"].params == {"value": 0.0, "channels": [0]}
 
 
 def test_no_target_disables_the_import_with_the_reason(dropped: Drop, qtbot: QtBot, tmp_path: Path) -> None:

@@ -29,6 +29,7 @@ from engine.data.tables.parquet_table import parquet_schema
 from engine.errors import DataError
 from engine.system.files import check_regular
 
+ColumnFill: TypeAlias = Literal["", "median", "mean", "most frequent", "zero"]
 TableFormat: TypeAlias = Literal["CSV", "Parquet", "JSONLines"]
 
 PREVIEW_ROWS = 50
@@ -63,6 +64,8 @@ class ColumnSchema:
     is_integer: bool = False
     class_counts: tuple[tuple[str, int], ...] = ()
     """The most frequent values with their numbers of rows."""
+    fill: ColumnFill = ""
+    """Replacement of missing numbers; that of the whole table if empty."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,14 +100,16 @@ class TableSchema:
         role: ColumnRole | None = None,
         type: ColumnType | None = None,
         date_format: str | None = None,
+        fill: ColumnFill | None = None,
     ) -> TableSchema:
-        """The schema with another role or type of a column. A new class target replaces the previous target."""
+        """The schema with another role, type or fill of a column. A new class target replaces the previous target."""
         old = self.columns[index]
         new = replace(
             old,
             role=role or old.role,
             type=type or old.type,
             date_format=old.date_format if date_format is None else date_format,
+            fill=old.fill if fill is None else fill,
         )
         if new.type == "date" and not new.date_format:
             new = replace(new, date_format=ISO)

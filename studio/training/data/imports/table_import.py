@@ -162,7 +162,9 @@ def _missing_text(schema: TableSchema, column: ColumnSchema, options: ImportOpti
     if column.type in ("category", "text"):
         zeros = "all its inputs are 0" if options.category_encoding == "one-hot" else "its number is 0"
         return f"{start}; {zeros} there."
-    return f"{start}; filled with the {_FILL_NAMES[options.fill]} of the training rows."
+    if column.fill == "zero":
+        return f"{start}; filled with 0."
+    return f"{start}; filled with the {_FILL_NAMES[column.fill or options.fill]} of the training rows."
 
 
 _FILL_NAMES = {"median": "median", "mean": "mean", "most frequent": "most frequent number", "drop": ""}
@@ -176,10 +178,9 @@ def _transforms(
 ) -> Iterator[PlannedNode]:
     splits: Splits = source
     if options.fill != "drop" and _has_nan(source):
-        value = source.fitted(transforms.FillMissing, strategy=options.fill)["value"]
-        fill = PlannedNode("fill", "transforms.FillMissing", {"value": _rounded(value), "strategy": options.fill})
-        splits = _mapped(splits, fill)
-        yield fill
+        for fill in _fills(schema, options.fill, source):
+            splits = _mapped(splits, fill)
+            yield fill
     report_progress(0.75)
     if not options.scale:
         return
@@ -189,6 +190,26 @@ def _transforms(
         if np.max(np.abs([*np.atleast_1d(scale["mean"]), *np.atleast_1d(scale["std"])])) > _LARGE_TARGET:
             params = {name: _rounded(value) for name, value in scale.items()}
             yield PlannedNode("scale_target", "transforms.Normalize", {**params, "on": "targets"})
+
+
+def _fills(schema: TableSchema, default: Fill, source: TableSplits) -> Iterator[PlannedNode]:
+    """A node for each way of filling that differs from the default, then one for the other columns."""
+    features = source.feature_names
+    chosen: dict[str, list[int]] = {}
+    for column in schema.inputs:
+        if column.fill not in ("", default) and column.missing and column.name in features:
+            chosen.setdefault(column.fill, []).append(features.index(column.name))
+    for strategy, channels in chosen.items():
+        name = f"fill_{strategy.replace(' ', '_')}"
+        yield PlannedNode(name, "transforms.FillMissing", {**_fill_params(strategy, source), "channels": channels})
+    yield PlannedNode("fill", "transforms.FillMissing", _fill_params(default, source))
+
+
+def _fill_params(strategy: str, source: TableSplits) -> dict[str, Any]:
+    if strategy == "zero":
+        return {"value": 0.0}
+    value = source.fitted(transforms.FillMissing, strategy=strategy)["value"]
+    return {"value": _rounded(value), "strategy": strategy}
 
 
 def _has_nan(source: TableSplits) -> bool:
