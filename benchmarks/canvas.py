@@ -55,8 +55,8 @@ class Bench:
         self.view: CanvasView = window.project_views[project].canvas
         self.store = project.store
 
-    def frames(self, title: str, count: int, step: Callable[[int], object]) -> None:
-        frames(title, count, step, self.clock)
+    def frames(self, title: str, count: int, step: Callable[[int], object]) -> float:
+        return frames(title, count, step, self.clock)
 
     def key(self, key: Qt.Key, modifiers: Qt.KeyboardModifier = Qt.KeyboardModifier.NoModifier) -> None:
         QTest.keyClick(self.view, key, modifiers)
@@ -163,6 +163,27 @@ def measure_frames(bench: Bench) -> None:
     camera.fit(camera.visible.adjusted(-9000, -4000, 9000, 4000))
     bench.frames("hover, zoomed out", FRAMES, hover)
     canvas.set_hovered(Hit())
+
+
+def measure_heat_map(bench: Bench) -> None:
+    """Repaint all with and without the colors of the heat map, in turns, and show and hide it."""
+    view, camera, heat_map = bench.view, bench.view.camera, bench.window.project_views[bench.project].heat_map
+    middle = QPointF(*view.overlays.minimap.graph_box.center)
+    for scale in (0.05, 0.15, 0.3, 0.5, 1.0, 2.0):
+        camera.zoom_to(scale)
+        camera.center_on(middle)
+        times: dict[str, list[float]] = {"": [], "macs": []}
+        for _ in range(4):
+            for key, found in times.items():
+                heat_map.show_figure(key)
+                QApplication.processEvents()
+                name = "with" if key else "without"
+                found.append(
+                    bench.frames(f"repaint {name} heat map at {scale:.0%}", 10, lambda _: view.viewport().repaint())
+                )
+        print(f"heat map at {scale:.0%}: ratio {min(times['macs']) / min(times['']):.2f}")
+    bench.frames("show and hide the heat map", 10, lambda i: heat_map.show_figure("" if i % 2 else "macs"))
+    heat_map.show_figure("")
 
 
 def zoom_step(index: int) -> tuple[float, QPointF]:
@@ -273,12 +294,21 @@ def measure_block_edits(bench: Bench) -> None:
     bench.edits("undo it (Ctrl+Z)", lambda: bench.key(Qt.Key.Key_Z, CONTROL))
 
 
+PARTS: dict[str, Callable[[Bench], None]] = {
+    "frames": measure_frames,
+    "heat": measure_heat_map,
+    "drags": measure_drags,
+    "edits": measure_edits,
+    "code": measure_code,
+}
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--nodes", type=int, default=2000, help="number of nodes (default: 2000)")
     parser.add_argument("--blocks", type=int, default=0, help=f"number of blocks of {BLOCK_SIZE} nodes instead")
     parser.add_argument("--cpu", action="store_true", help="CPU time of the window's thread instead of elapsed time")
-    parser.add_argument("--only", choices=("frames", "drags", "edits", "code"), help="one part of the measurements")
+    parser.add_argument("--only", choices=PARTS, help="one part of the measurements")
     options = parser.parse_args()
     document = blocks_graph(options.blocks, BLOCK_SIZE) if options.blocks else residual_graph(options.nodes)
     app.make_application(sys.argv[:1])
@@ -293,8 +323,7 @@ def main() -> None:
         QApplication.processEvents()
         project_files.save(document, folder / "large.gradwire")
         bench = opened(window, folder / "large.gradwire", time.thread_time if options.cpu else time.perf_counter)
-        parts = {"frames": measure_frames, "drags": measure_drags, "edits": measure_edits, "code": measure_code}
-        for part, measure in parts.items():
+        for part, measure in PARTS.items():
             if options.only in (None, part):
                 bench.settle()
                 measure(bench)

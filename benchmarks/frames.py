@@ -11,8 +11,8 @@ from PySide6.QtWidgets import QApplication
 
 def frames(
     title: str, count: int, step: Callable[[int], object], clock: Callable[[], float] = time.perf_counter
-) -> None:
-    """Print the median, the 95th percentile and the worst of `count` steps in milliseconds."""
+) -> float:
+    """Print the median, the 95th percentile and the worst of `count` steps in milliseconds. Returns the median."""
     times: list[float] = []
     for index in range(count):
         begin = clock()
@@ -20,6 +20,7 @@ def frames(
         QApplication.processEvents()
         times.append((clock() - begin) * 1000)
     print_times(title, times)
+    return statistics.median(times)
 
 
 def print_times(title: str, times: Sequence[float]) -> None:

@@ -20,7 +20,7 @@ def report_at(report: Report, location: Location) -> Report:
     """
     if not location:
         return report
-    scope = _scope(report, location)
+    scope = scope_at(report, location)
     if scope is None:
         return Report()
     return Report(
@@ -31,7 +31,8 @@ def report_at(report: Report, location: Location) -> Report:
     )
 
 
-def _scope(report: Report, location: Location) -> Scope | None:
+def scope_at(report: Report, location: Location) -> Scope | None:
+    """The scope of a location; None if the report has none."""
     if report.dataflow is None:
         return None
     scope = report.dataflow.expansion.root

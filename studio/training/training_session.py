@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterable, Mapping
+from concurrent.futures import CancelledError, Future
 from pathlib import Path
 from typing import Any, Literal
 
@@ -101,6 +102,8 @@ class TrainingSession:
         self._state: State = "idle"
         self._requested: Literal["run", "step", "pause", "stop"] = "run"
         self._autograd_requested = False
+        self._weights_request: Future[tuple[int, dict[str, Any]]] | None = None
+        """Set while another thread waits for the weights."""
         self._changed = threading.Condition()
         self._ended = threading.Event()
         self._thread: threading.Thread | None = None
@@ -174,6 +177,24 @@ class TrainingSession:
         step = None if self._task is None else self._task.step
         return None if step is None else step.seconds
 
+    def copy_weights(self, timeout: float) -> tuple[int, dict[str, Any]] | None:
+        """The number of completed steps, and a copy of the weights after the last one.
+
+        Waits for the current batch. None before the first batch and after `timeout` seconds. Call it in any thread
+        but that of the window.
+        """
+        with self._changed:
+            if self._task is None or not self.steps:
+                return None
+            if self._thread is None or self.is_over:
+                return self.steps, _copy(self._weights())
+            request = self._weights_request = self._weights_request or Future()
+            self._changed.notify_all()
+        try:
+            return request.result(timeout)
+        except (TimeoutError, CancelledError):
+            return None
+
     def explanation(self) -> Explanation | None:
         """Explanation of the compiled training step with canvas node names; None before the first step.
 
@@ -217,6 +238,8 @@ class TrainingSession:
         with self._changed:
             autograd_requested = self._autograd_requested
             self._enter(ended)
+            if self._weights_request is not None:
+                self._weights_request.cancel()
         if autograd_requested:
             self._capture_requested_autograd()
 
@@ -303,7 +326,7 @@ class TrainingSession:
                 if isinstance(event, fit.Done):
                     self._recorder.make_checkpoint(training)
                 self._emit(event)
-                self._capture_requested_autograd()
+                self._answer_requests()
                 if isinstance(event, fit.Done):
                     break
                 if self._wait_or_stop(after=event):
@@ -347,10 +370,10 @@ class TrainingSession:
                 if self._state != "paused":
                     self._enter("paused")
                 self._changed.wait()
-                if self._autograd_requested:
+                if self._autograd_requested or self._weights_request is not None:
                     self._changed.release()
                     try:
-                        self._capture_requested_autograd()
+                        self._answer_requests()
                     finally:
                         self._changed.acquire()
             if self._requested == "stop":
@@ -358,6 +381,14 @@ class TrainingSession:
             if self._state != "running":
                 self._enter("running")
             return False
+
+    def _answer_requests(self) -> None:
+        """Copy the weights and capture the autograd graph, if another thread has asked for them."""
+        with self._changed:
+            request, self._weights_request = self._weights_request, None
+        if request is not None:
+            request.set_result((self.steps, _copy(self._weights())))
+        self._capture_requested_autograd()
 
     def _weights(self) -> dict[str, Any]:
         return {} if self._task is None else self._task.model.state_dict()
@@ -389,3 +420,7 @@ class TrainingSession:
     def _enter(self, state: State) -> None:
         self._state = state
         self._events.put(StateChanged(state))
+
+
+def _copy(weights: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: value.detach().clone() for name, value in weights.items()}

@@ -81,14 +81,16 @@ class Settings:
     def shows_regions(self, value: bool) -> None:
         self._store.setValue("shows_regions", int(value))
 
-    @property
-    def heat_map(self) -> str:
-        """Key of the figure that nodes are colored by; empty for none."""
-        return str(self._store.value("heat_map", ""))
+    def heat_map_of(self, project: Path | None) -> str:
+        """Key of the figure that the nodes of a project are colored by; without a choice for it, the last one."""
+        last = str(self._store.value("heat_map", ""))
+        return last if project is None else str(self._store.value(f"{_key(project)}/heat_map", last))
 
-    @heat_map.setter
-    def heat_map(self, value: str) -> None:
-        self._store.setValue("heat_map", value)
+    def set_heat_map(self, project: Path | None, key: str) -> None:
+        """Store the figure of a project; empty for none."""
+        self._store.setValue("heat_map", key)
+        if project is not None:
+            self._store.setValue(f"{_key(project)}/heat_map", key)
 
     @property
     def node_usage(self) -> str:
@@ -145,5 +147,5 @@ def _joined(names: Iterable[str]) -> str:
 
 
 def _key(folder: Path) -> str:
-    """Settings key of a project's run folder. Encoded, because QSettings treats a slash as a group."""
+    """Settings key of a project's file or run folder. Encoded, because QSettings treats a slash as a group."""
     return f"ticks/{hashlib.sha256(str(folder.absolute()).encode()).hexdigest()[:16]}"

@@ -300,7 +300,7 @@ def _prepare(node_type: NodeType, arguments: Mapping[str, Any], files: list[Path
                 module = target(**arguments)
             return lambda inputs: _call(node_type, module, inputs, _parameter_count(module))
         case Role.OPERATION:
-            return lambda inputs: _call(node_type, _operation(node_type, arguments, inputs), inputs, 0)
+            return lambda inputs: _call(node_type, operation_function(node_type, arguments, inputs), inputs, 0)
         case Role.METRIC:
             metric = target(**arguments)
             return lambda inputs: _call(node_type, metric.update, inputs, 0)
@@ -327,7 +327,9 @@ def schedule_arguments(arguments: Mapping[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in arguments.items() if name not in node_parameters}
 
 
-def _operation(node_type: NodeType, arguments: Mapping[str, Any], inputs: Mapping[str, Any]) -> Callable[..., Any]:
+def operation_function(
+    node_type: NodeType, arguments: Mapping[str, Any], inputs: Mapping[str, Any]
+) -> Callable[..., Any]:
     """The call that the program makes, as a function of the connected inputs by name."""
     names = [port.name for port in node_type.inputs if port.name in inputs]
     tree = operation_call(node_type, arguments, {name: syntax_trees.name(name) for name in names})

@@ -324,8 +324,7 @@ class CanvasView(QGraphicsView):
 
     def viewportEvent(self, event: QEvent) -> bool:
         if isinstance(event, QHelpEvent) and event.type() == QEvent.Type.ToolTip:
-            at = self.camera.to_scene(QPointF(event.pos()))
-            QToolTip.showText(event.globalPos(), self._tooltip(at), self)
+            self.show_tooltip(event.globalPos())
             return True
         if isinstance(event, QNativeGestureEvent) and event.gestureType() == Qt.NativeGestureType.ZoomNativeGesture:
             self.camera.zoom_to(self.camera.scale * (1 + event.value()), event.position(), animated=False)
@@ -334,10 +333,12 @@ class CanvasView(QGraphicsView):
             self._pointer_controller.leave()
         return super().viewportEvent(event)
 
-    def _tooltip(self, at: QPointF) -> str:
+    def show_tooltip(self, position: QPoint) -> None:
+        """Show what is at a position of the screen."""
+        at = self.camera.to_scene(self.viewport().mapFromGlobal(position))
         hit = self.canvas_scene.hit(at)
         parts = [tooltip(self.store, self.canvas_scene, hit), *(source(hit, at) for source in self.tooltip_sources)]
-        return "<hr>".join(part for part in parts if part)
+        QToolTip.showText(position, "<hr>".join(part for part in parts if part), self)
 
     # -- the keyboard
 

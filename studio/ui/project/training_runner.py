@@ -183,6 +183,11 @@ class TrainingRunner(QObject):
         session.capture_autograd()
         self._timer.start()
 
+    @property
+    def session(self) -> TrainingSession | None:
+        """The session of the current or last run."""
+        return self._session
+
     def step_seconds(self) -> float | None:
         """Duration of the last compiled step of the run, in seconds."""
         return None if self._session is None else self._session.step_seconds()

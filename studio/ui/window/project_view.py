@@ -19,6 +19,7 @@ from studio.ui.canvas.comparison.fix_preview_layer import FixPreviewLayer
 from studio.ui.canvas.compile_overlay import CompileOverlay
 from studio.ui.canvas.heat_map import HeatMap
 from studio.ui.canvas.region_layer import Choice
+from studio.ui.canvas.wires.wire_statistics_tooltip import WireStatisticsTooltip
 from studio.ui.palette import PalettePanel
 from studio.ui.palette.palette_offers import PaletteOffers
 from studio.ui.panels.autograd.autograd_panel import AutogradPanel
@@ -39,7 +40,9 @@ from studio.ui.project.block_libraries import BlockLibraries
 from studio.ui.project.block_library_actions import BlockLibraryActions
 from studio.ui.project.data_previewer import DataPreviewer
 from studio.ui.project.project import Project
+from studio.ui.project.time_measurer import TimeMeasurer
 from studio.ui.project.transform_fitter import TransformFitter
+from studio.ui.project.wire_statistics import WireStatisticsSource
 from studio.ui.settings import Settings
 from studio.ui.theme.theme import ThemeManager
 from studio.ui.trials.learning_rate_dialog import LearningRateDialog
@@ -93,8 +96,11 @@ class ProjectView(QObject):
         self.autograd = AutogradPanel(store, runner)
         self.compile = CompilePanel(store, runner, project.explainer)
         self.overlay = CompileOverlay(self.canvas, project.explainer)
-        self.heat_map = HeatMap(self.canvas, self.overlay.legend)
+        self.time_measurer = TimeMeasurer(store, runner, self)
+        self.heat_map = HeatMap(self.canvas, self.overlay.legend, self.time_measurer)
         self.comparison = CanvasComparison(self.canvas)
+        self.wire_statistics = WireStatisticsSource(store, project.scope, runner, self)
+        WireStatisticsTooltip(self.canvas, self.wire_statistics)
         scene = self.canvas.canvas_scene
         self.fix_preview = FixPreviewLayer(
             project.scope, store.fix_previewer, scene.paint_context, scene.nodes, scene.wires
@@ -157,7 +163,7 @@ class ProjectView(QObject):
         self.overlay.toggled.connect(self._save_overlay_setting)
         self.overlay.break_chosen.connect(self._show_break)
         self.overlay.show_overlay(self._settings.shows_regions)
-        self.heat_map.show_figure(self._settings.heat_map)
+        self.heat_map.show_figure(self._settings.heat_map_of(self.project.store.path))
         self.heat_map.changed.connect(self._save_heat_map)
 
     def _search_node(self) -> None:
@@ -186,7 +192,7 @@ class ProjectView(QObject):
         self._settings.shows_regions = on
 
     def _save_heat_map(self, key: str) -> None:
-        self._settings.heat_map = key
+        self._settings.set_heat_map(self.project.store.path, key)
 
     def _show_break(self, index: int) -> None:
         self.graph_break_requested.emit()
@@ -327,6 +333,8 @@ class ProjectView(QObject):
         self.canvas.close_view()
         self.autograd.close_view()
         self.previewer.close()
+        self.wire_statistics.close()
+        self.time_measurer.close()
         self.fitter.close()
         self.canvas.deleteLater()
 

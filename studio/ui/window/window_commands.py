@@ -341,6 +341,16 @@ def _view(window: CommandWindow) -> Iterator[Command]:
             checked=_when(window, lambda project, key=key: window.project_views[project].heat_map.key == key),
         )
     yield Command(
+        "view.measure-time",
+        "Measure time of nodes",
+        _action(window, lambda project: window.project_views[project].heat_map.measure()),
+        (),
+        "View/Color by",
+        help="Run forward and backward of each node on a few batches in the background, and color nodes by their time",
+        enabled=is_open,
+        words="profile speed slow duration",
+    )
+    yield Command(
         "view.layout",
         "Restore default layout",
         window.restore_layout,

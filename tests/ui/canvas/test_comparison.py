@@ -74,7 +74,9 @@ def test_keys_go_through_the_differences_and_escape_ends(window: MainWindow) -> 
     assert canvas is not None
     edit(window)
     window.commands.run("file.compare-saved")
+    assert canvas.store.selection == {"small"}
     QTest.keyClick(comparison.list.list, Qt.Key.Key_Down)
+    QTest.keyClick(comparison.list.list, Qt.Key.Key_Up)
     assert canvas.store.selection == {"small"}
     canvas.setFocus()
     QTest.keyClick(canvas, Qt.Key.Key_F7)

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
+import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QLabel
 from pytestqt.qtbot import QtBot
 
-from studio.document import blocks
+from studio.document import blocks, edits, project_files
 from studio.document.model import Block, Document, Node
 from studio.lowering.check import check
 from studio.nodes.catalogue import catalogue
+from studio.ui import number_format
 from studio.ui.canvas.canvas_style import HEAT_LEVELS
 from studio.ui.canvas.heat_map import heat_levels
 from studio.ui.window.main_window import MainWindow
@@ -84,7 +89,7 @@ def test_the_menu_colors_nodes_and_shows_their_figures(make_window: MakeWindow, 
     window.commands.action("view.color-memory").trigger()
     assert not action.isChecked()
     assert nodes["relu"].state.heat != 0
-    assert window.settings.heat_map == "memory"
+    assert window.settings.heat_map_of(None) == "memory"
     canvas.setFocus()
     canvas.store.select(["small"])
     QTest.keyClick(canvas, Qt.Key.Key_Delete)
@@ -108,3 +113,69 @@ def test_inside_a_block_its_nodes_are_compared(make_window: MakeWindow, qtbot: Q
         "b": HEAT_LEVELS,
         "input": 0,
     }
+
+
+def legend_texts(window: MainWindow) -> list[str]:
+    assert window.project is not None
+    legend = window.project_views[window.project].heat_map.legend
+    return [each.text() for each in legend.findChildren(QLabel) if each.isVisible()]
+
+
+def test_time_is_measured_in_the_background_for_nodes_blocks_and_total(make_window: MakeWindow, qtbot: QtBot) -> None:
+    window = make_window()
+    open_document(window, qtbot)
+    canvas, project = window.canvas, window.project
+    assert canvas is not None and project is not None
+    view = window.project_views[project]
+    measurer, legend, nodes = view.time_measurer, view.heat_map.legend, canvas.canvas_scene.nodes
+    view.heat_map.show_figure("time")
+    assert legend_texts(window) == ["Time", "Not measured yet"]
+    QTest.mouseClick(legend.measure, Qt.MouseButton.LeftButton)
+    assert not legend.measure.isEnabled() and legend_texts(window)[1].startswith("Measuring, ")
+    qtbot.waitUntil(lambda: measurer.state == "ready")
+    times = measurer.times
+    assert times is not None and legend.measure.isEnabled()
+    inner = (times.times["block.a"], times.times["block.b"])
+    assert times.times["block"].total == pytest.approx(sum(each.total for each in inner))
+    assert all(each.forward > 0 and each.backward > 0 for each in inner)
+    assert times.times["flatten"].backward == 0, "no parameters before it"
+    assert nodes["small"].content.line.endswith("%") and nodes["block"].state.heat is not None
+    total = sum(times.times[name].total for name in ("flatten", "small", "block", "relu"))
+    assert legend_texts(window)[-1] == f"Total {number_format.milliseconds(total)}"
+    canvas.store.enter("block")
+    assert nodes["a"].content.line.endswith("%")
+    canvas.store.leave()
+    project.store.edit("Widen", lambda d: edits.set_param(d, "small", "out_features", 65))
+    qtbot.waitUntil(lambda: project.store.is_checked)
+    assert legend_texts(window)[-1].endswith(", before the last edit")
+    window.commands.run("view.measure-time")
+    view.heat_map.show_figure("")
+    assert measurer.state == "empty", "hiding the colors cancels"
+
+
+def test_why_time_cannot_be_measured(make_window: MakeWindow, qtbot: QtBot) -> None:
+    window = make_window()
+    open_document(window, qtbot)
+    assert window.project is not None
+    store = window.project.store
+    store.edit("Break", lambda d: edits.set_param(d, "small", "in_features", 3))
+    qtbot.waitUntil(lambda: store.is_checked)
+    window.commands.run("view.color-time")
+    qtbot.waitUntil(lambda: "small has a problem: " in legend_texts(window)[1])
+
+
+def test_each_project_remembers_its_figure(make_window: MakeWindow, qtbot: QtBot, tmp_path: Path) -> None:
+    window = make_window()
+    paths = [tmp_path / f"{name}.gradwire" for name in "ab"]
+    for path in paths:
+        project_files.save(document(), path)
+    for path, command in zip(paths, ("view.color-macs", "view.color-parameters"), strict=True):
+        project = window.files.open(path)
+        assert project is not None
+        qtbot.waitUntil(lambda project=project: project.store.is_checked)
+        if not window.commands.action(command).isChecked():
+            window.commands.action(command).trigger()
+    for path, key in zip(paths, ("macs", "parameters"), strict=True):
+        assert window.settings.heat_map_of(path) == key
+    again = window.files.open(paths[0])
+    assert again is not None and window.project_views[again].heat_map.key == "macs"

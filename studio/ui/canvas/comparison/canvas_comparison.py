@@ -54,11 +54,12 @@ class CanvasComparison(QObject):
         return self._old is not None
 
     def begin(self, title: str, old: Callable[[], Document]) -> None:
-        """Compare with the version that `old` returns, now and after each edit."""
+        """Compare with the version that `old` returns, now and after each edit, and show the first difference."""
         self._title, self._old, self._chosen = title, old, None
         self._refresh()
         self.list.show()
         self._place()
+        self.list.show_first()
         self.list.list.setFocus()
         self.changed.emit()
 

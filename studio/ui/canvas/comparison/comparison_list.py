@@ -72,6 +72,12 @@ class ComparisonList(QFrame):
         rows = min(max(self.list.count(), 1), _ROWS)
         return QSize(_WIDTH, 52 + 34 * rows)
 
+    def show_first(self) -> None:
+        """Show the first difference. Qt does so by itself only if the window is active when the list gets the focus."""
+        self.list.setCurrentRow(-1)
+        if self._changes:
+            self.list.setCurrentRow(0)
+
     def step(self, by: int) -> None:
         """Show the next or previous difference on the canvas."""
         if self._changes:

@@ -1,0 +1,98 @@
+"""Adds the statistics of a tensor to the tooltip of its wire."""
+
+from __future__ import annotations
+
+import html
+
+from PySide6.QtCore import QEvent, QObject, QPoint, QPointF
+from PySide6.QtGui import QMouseEvent
+
+from studio.document.model import Wire
+from studio.nodes.types import PortType
+from studio.training.probing.tensor_statistics import TensorStatistics
+from studio.ui import number_format
+from studio.ui.canvas.canvas_view import CanvasView
+from studio.ui.canvas.hit_testing import Hit
+from studio.ui.project.wire_statistics import WireStatistics, WireStatisticsSource
+
+_TENSORS = frozenset({PortType.TENSOR, PortType.LOSS})
+_BARS = "▁▂▃▄▅▆▇█"
+
+
+class WireStatisticsTooltip(QObject):
+    """Asks for the statistics of the wire under the pointer, and cancels when the pointer leaves it."""
+
+    def __init__(self, view: CanvasView, source: WireStatisticsSource) -> None:
+        super().__init__(view)
+        self._view, self._source = view, source
+        self._wire: Wire | None = None
+        """The wire whose tooltip is shown."""
+        self._position = QPoint()
+        view.tooltip_sources.append(self._text)
+        view.viewport().installEventFilter(self)
+        source.changed.connect(self._refresh)
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        kind = event.type()
+        if self._wire is not None and (kind in (QEvent.Type.Leave, QEvent.Type.MouseButtonPress, QEvent.Type.Wheel)):
+            self._leave()
+        elif self._wire is not None and isinstance(event, QMouseEvent) and kind == QEvent.Type.MouseMove:
+            at = self._view.camera.to_scene(event.position())
+            if self._view.canvas_scene.hit(at).wire != self._wire:
+                self._leave()
+        return False
+
+    def _leave(self) -> None:
+        self._wire = None
+        self._source.cancel()
+
+    def _text(self, hit: Hit, at: QPointF) -> str:
+        if hit.wire is None or self._view.canvas_scene.wires[hit.wire].kind not in _TENSORS:
+            return ""
+        self._wire = hit.wire
+        self._position = self._view.viewport().mapToGlobal(self._view.camera.to_view(at).toPoint())
+        return statistics_text(self._source.request(hit.wire))
+
+    def _refresh(self) -> None:
+        """Show the result where the pointer rests."""
+        if self._wire is not None:
+            self._view.show_tooltip(self._position)
+
+
+def statistics_text(found: WireStatistics) -> str:
+    """The statistics of a wire as rich text."""
+    if found.problem:
+        return f"No statistics: {html.escape(found.problem)}"
+    if found.statistics is None:
+        return "Computing statistics…"
+    return "<br>".join([*_lines(found.statistics), f"<i>{html.escape(found.source)}, one training batch</i>"])
+
+
+def _lines(values: TensorStatistics) -> list[str]:
+    shape = "×".join(map(str, values.shape)) or "scalar"
+    lines = [f"<code>{shape} {html.escape(values.dtype)}</code>"]
+    if values.nan or values.infinite:
+        parts = [f"{count:,} {word}" for count, word in ((values.nan, "NaN"), (values.infinite, "infinite")) if count]
+        lines.append(f"<b>{' and '.join(parts)}</b> of {values.count:,} values")
+    if values.nan + values.infinite == values.count:
+        return lines
+    if values.count == 1:
+        return [*lines, f"value <code>{number_format.measured(values.low)}</code>"]
+    named = (("mean", values.mean), ("std", values.std), ("min", values.low), ("max", values.high))
+    texts = [(name, number_format.measured(value)) for name, value in named]
+    texts.append(("zeros", number_format.percent(values.zeros)))
+    cells = [f"<td>{name}&nbsp;</td><td><code>{text}</code>&nbsp;&nbsp;</td>" for name, text in texts]
+    rows = ("".join(cells[:2]), "".join(cells[2:4]), cells[4])
+    table = "".join(f"<tr>{row}</tr>" for row in rows)
+    bars = f"<code>{histogram_text(values.histogram)}</code>" if values.histogram else ""
+    head = "<br>".join(lines)
+    return [f"{head}<table cellspacing=0 cellpadding=0>{table}</table>{bars}"]
+
+
+def histogram_text(counts: tuple[int, ...]) -> str:
+    """A histogram as bars of text, as high as the square root of the counts, so that zeros do not hide the rest."""
+    most, last = max(counts), len(_BARS) - 1
+    return "".join(" " if not count else _BARS[round((count / most) ** 0.5 * last)] for count in counts)
+
+
+__all__ = ["WireStatisticsTooltip", "histogram_text", "statistics_text"]
