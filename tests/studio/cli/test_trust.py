@@ -9,6 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from msgspec.structs import replace
 
@@ -138,3 +139,35 @@ def test_a_document_without_code_needs_no_trust(tmp_path: Path, gradwire: Gradwi
     file = tmp_path / "net.gradwire"
     save(replace(with_code({"own": "nn.ReLU"}), description="plain"), file)
     assert gradwire("trust", file).out == f"{file} has no Python code.\n"
+
+
+def test_each_command_with_weights_needs_trust(tmp_path: Path, gradwire: Gradwire) -> None:
+    """`predict` reads the training data first, which must not execute code either."""
+    file = tmp_path / "net.gradwire"
+    save(with_code({"own": code(GATE)}), file)
+    np.save(tmp_path / "x.npy", np.zeros((3, 1, 8, 8), np.uint8))
+    assert gradwire("run", file, "--steps", "2", "--quiet", "--trust").code == 0
+    TRUST.disallow([GATE])
+    predict = ("predict", file, tmp_path / "x.npy", "--weights", "1", "--out", tmp_path / "y.npy")
+    refused = gradwire(*predict)
+    assert refused.code == 3
+    assert "own contains Python code that is not trusted" in refused.err
+    TRUST.allow([GATE])
+    try:
+        assert gradwire(*predict).code == 0
+    finally:
+        TRUST.disallow([GATE])
+    assert np.load(tmp_path / "y.npy").shape == (3, 10)
+
+
+def test_the_workers_of_a_sweep_run_code_that_the_command_trusts(tmp_path: Path, gradwire: Gradwire) -> None:
+    file = tmp_path / "net.gradwire"
+    save(with_code({"own": code(GATE)}), file)
+    sweep = ("sweep", file, "-p", "own.width=4,8", "--epochs", "1", "--jobs", "2", "--json")
+    assert gradwire(*sweep).code == 3
+    done = gradwire(*sweep, "--trust")
+    TRUST.disallow([GATE])
+    assert done.code == 0, done.err
+    assert not TRUST.covers(GATE)
+    states = [line["state"] for line in done.lines if line.get("event") == "trial" and "state" in line]
+    assert states.count("done") == 2, done.lines
