@@ -16,7 +16,9 @@ from studio.cli.error_reporting import report_errors
 from studio.cli.module_import import is_module, with_module
 from studio.cli.shared_options import Json, project_folder
 from studio.document import SUFFIX, project_files
+from studio.document.block_expansion import flat_document
 from studio.document.model import Document
+from studio.lowering.user_code.document_code import untrusted_code
 from studio.training.data.imports.file_import import image_column, is_table, plan_file, plan_image_list
 from studio.training.data.imports.import_plan import ImportPlan, apply_plan
 from studio.training.data.imports.table_import import plan_table
@@ -37,6 +39,10 @@ def import_data(
     network: Annotated[
         bool, typer.Option("--network", help="Add a network, a loss and an optimizer if the project has no loader.")
     ] = False,
+    python_nodes: Annotated[
+        bool,
+        typer.Option("--python-nodes", help="Make Python nodes of the parts of FILE.py that no graph can express."),
+    ] = False,
     as_json: Json = False,
 ) -> None:
     with report_errors(as_json=as_json):
@@ -44,12 +50,10 @@ def import_data(
             raise InputError(f"--out {out}: project files end in {SUFFIX}.")
         document = project_files.load(out) if os.path.exists(out) else Document()
         if is_module(path):
-            document, blocks = with_module(path, document, _below(document))
+            before = document
+            document, blocks = with_module(path, document, _below(document), python_nodes=python_nodes)
             project_files.save(document, out)
-            if as_json:
-                print_json({"event": "imported", "blocks": blocks})
-            else:
-                print_text(f"Added the block{'s' if len(blocks) > 1 else ''} {', '.join(blocks)} to {out}")
+            _print_module(out, before, document, blocks, as_json=as_json)
             return
         try:
             schema = infer_table(path) if is_table(path) else None
@@ -67,6 +71,22 @@ def import_data(
     for line in _lines(plan, schema):
         print_text(line)
     print_text(f"Added {' -> '.join(names)} to {out}")
+
+
+def _print_module(out: Path, before: Document, document: Document, blocks: list[str], *, as_json: bool) -> None:
+    added = [name for name in document.nodes if name not in before.nodes]
+    found = untrusted_code(flat_document(document)).values()
+    untrusted = [path for paths in found for path in paths if path.partition(".")[0] in added]
+    if as_json:
+        print_json({"event": "imported", "blocks": blocks, "nodes": added, "untrusted": untrusted})
+        return
+    print_text(f"Added {_counted(blocks) if blocks else ', '.join(added)} to {out}")
+    if untrusted:
+        print_text(f"Python nodes: {', '.join(untrusted)}. Read their code, then trust it with `gradwire trust {out}`.")
+
+
+def _counted(blocks: list[str]) -> str:
+    return f"the block{'s' if len(blocks) > 1 else ''} {', '.join(blocks)}"
 
 
 def _plan(path: Path, schema: TableSchema | None, base: Path) -> ImportPlan:

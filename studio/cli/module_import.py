@@ -18,17 +18,24 @@ def is_module(path: Path) -> bool:
     return _parts(path)[0].suffix == SUFFIX
 
 
-def with_module(path: Path, document: Document, at: tuple[float, float]) -> tuple[Document, list[str]]:
-    """The document with the class as a block and an instance of it, and the names of its blocks."""
+def with_module(
+    path: Path, document: Document, at: tuple[float, float], *, python_nodes: bool = False
+) -> tuple[Document, list[str]]:
+    """The document with the class as a block and an instance of it, and the names of its blocks.
+
+    Args:
+        python_nodes: make Python nodes of what no graph can express
+    """
     file, title = _parts(path)
     try:
         text = file.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise InputError(f"{file} cannot be read: {error}.") from None
     try:
-        document, blocks, _ = insert_module(document, text, catalogue(), title, at)
+        document, blocks, _ = insert_module(document, text, catalogue(), title, at, python_nodes=python_nodes)
     except SourceError as error:
-        raise InputError(f"{file}:{error.line}: {error.message}") from None
+        advice = "" if python_nodes else " Or pass --python-nodes, to keep such parts as Python nodes."
+        raise InputError(f"{file}:{error.line}: {error.message}{advice}") from None
     return document, blocks
 
 

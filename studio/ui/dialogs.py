@@ -156,6 +156,16 @@ def class_to_import(parent: QWidget, path: Path, classes: Sequence[str]) -> str:
     return dialog.textValue() if dialog.exec() else ""
 
 
+def confirm_python_nodes(parent: QWidget, path: Path, reason: str) -> bool:
+    """Ask whether the parts of a file that no graph can express become Python nodes."""
+    box = _box(QMessageBox.Icon.Question, f"Import parts of {path.name} as Python nodes?", parent)
+    box.setInformativeText(f"{reason} Such parts can be Python nodes, whose code does not run until you trust it.")
+    accept = box.addButton("Import with Python nodes", QMessageBox.ButtonRole.AcceptRole)
+    box.addButton("Cancel", QMessageBox.ButtonRole.RejectRole)
+    _ask(box)
+    return box.clickedButton() is accept
+
+
 def picture_to_save(parent: QWidget, suggestion: Path) -> Path | None:
     """Ask for the file name of a picture. Returns None if the user cancels."""
     filters = "SVG picture (*.svg);;PNG picture (*.png);;PDF document (*.pdf)"

@@ -8,7 +8,7 @@ import pytest
 from PySide6.QtCore import QMimeData, QPoint, QPointF, Qt, QTimer, QUrl
 from PySide6.QtGui import QDragEnterEvent, QDropEvent
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QApplication, QInputDialog, QListView
+from PySide6.QtWidgets import QApplication, QInputDialog, QListView, QMessageBox
 from pytestqt.qtbot import QtBot
 
 from studio.ui import dialogs
@@ -68,13 +68,35 @@ def test_imported_instances_cover_no_other_node(window: MainWindow, project: Pro
 
 def test_a_refused_file_changes_nothing(qtbot: QtBot, window: MainWindow, project: Project, tmp_path: Path) -> None:
     file = tmp_path / "net.py"
-    file.write_text(SOURCE.replace("F.relu(", "print("))
+    file.write_text("from einops import reduce\n" + SOURCE.replace("F.relu(", "reduce("))
     assert window.canvas is not None
     before, refused = project.store.document, list[str]()
     project.store.refused.connect(refused.append)
     window.canvas.import_files([file])
     assert project.store.document is before
-    assert refused == ["net.py, line 8: print has no node. Use a layer or a function of the engine."]
+    assert refused == ["net.py, line 9: reduce has no node. Use a layer or a function of the engine."]
+
+
+@pytest.mark.parametrize("button", ["Import with Python nodes", "Cancel"])
+def test_python_nodes_are_offered_for_what_no_graph_can_express(
+    qtbot: QtBot, window: MainWindow, project: Project, tmp_path: Path, button: str
+) -> None:
+    file = tmp_path / "net.py"
+    file.write_text(SOURCE.replace("F.relu(", "print("))
+    assert window.canvas is not None
+    before, shown = project.store.document, list[str]()
+
+    def click() -> None:
+        box = next(each for each in QApplication.topLevelWidgets() if isinstance(each, QMessageBox))
+        shown.append(box.informativeText())
+        QTest.mouseClick(next(each for each in box.buttons() if each.text() == button), Qt.MouseButton.LeftButton)
+
+    QTimer.singleShot(0, click)
+    window.canvas.import_files([file])
+    assert shown[0].startswith("net.py, line 8: print has no node.")
+    added = {name: node for name, node in project.store.document.nodes.items() if name not in before.nodes}
+    assert [node.type for node in added.values()] == (["studio.Python"] if button != "Cancel" else [])
+    assert project.scope.selection >= added.keys()
 
 
 TWO_CLASSES = SOURCE + SOURCE.replace("Net", "Other")

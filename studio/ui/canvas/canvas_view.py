@@ -165,7 +165,8 @@ class CanvasView(QGraphicsView):
         place = at or self.camera.visible.center()
         modules = [path for path in paths if path.suffix == module_import.SUFFIX]
         corner = (round(place.x() / 8) * 8.0, round(place.y() / 8) * 8.0)
-        module_import.import_modules(self.store, modules, corner, partial(dialogs.class_to_import, self))
+        ask = partial(dialogs.class_to_import, self), partial(dialogs.confirm_python_nodes, self)
+        module_import.import_modules(self.store, modules, corner, *ask)
         data = [path for path in paths if path not in modules]
         if data and self.store.location:
             self.store.go(())

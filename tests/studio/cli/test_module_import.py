@@ -75,3 +75,26 @@ def test_what_no_graph_can_say_is_an_error_with_its_line(
     assert cli.main(["import", "net.py", "--out", "net.gradwire"]) != 0
     assert "net.py:18: A graph has no if." in capsys.readouterr().err
     assert not Path("net.gradwire").exists()
+
+
+def test_parts_without_a_graph_become_python_nodes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    branch = "if x.sum() > 0:\n            return x\n        return x + self.act(self.first(x))"
+    Path("net.py").write_text(SOURCE.replace("return x + self.act(self.first(x))", branch))
+    assert cli.main(["import", "net.py", "--out", "net.gradwire"]) == 2
+    assert "A graph has no if. Write the calls one after the other. Or pass --python-nodes" in capsys.readouterr().err
+    assert cli.main(["import", "net.py", "--out", "net.gradwire", "--python-nodes"]) == 0
+    assert capsys.readouterr().out == (
+        "Added the block Net to net.gradwire\n"
+        "Python nodes: net.blocks_0, net.blocks_1, net.blocks_2. "
+        "Read their code, then trust it with `gradwire trust net.gradwire`.\n"
+    )
+    nodes = load(Path("net.gradwire")).blocks["Net"].nodes
+    assert [name for name, node in nodes.items() if node.type == "studio.Python"] == [
+        "blocks_0",
+        "blocks_1",
+        "blocks_2",
+    ]
+    assert not Path("executed").exists()

@@ -154,6 +154,7 @@ def main(folder: str) -> None:
             attempt(lambda text=text: import_module(text, catalogue(), "Net"))
     for text in FILES:
         attempt(lambda text=text: import_module(text, catalogue()))
+        attempt(lambda text=text: import_module(text, catalogue(), python_nodes=True))
         attempt(lambda text=text: apply_checked(document, report, program, text, catalogue()))
         attempt(lambda text=text: apply_checked(document, report, program, f"{text}\n{source}", catalogue()))
     outcome = {"executed": executed, "pwned": os.path.exists("pwned"), "found": found, "slowest": slowest}

@@ -8,11 +8,14 @@ import engine
 from engine import nn
 from studio.document import edits
 from studio.document.block_edits import with_blocks
+from studio.document.block_expansion import flat_document
 from studio.document.model import Document, Endpoint, Node, Wire
 from studio.lowering import check, lower
 from studio.lowering.source_import.module_import import import_module, module_classes
 from studio.lowering.source_import.source_errors import SourceError
+from studio.lowering.user_code.document_code import document_code, untrusted_code
 from studio.nodes import catalogue
+from tests.studio.code import trusting
 
 HEAD = """
 import math
@@ -201,7 +204,45 @@ class Net(nn.Module):
             return torch.flatten(self.out[-1](x), 1)
         return x
 """
+PYTHON_NODES = """
+from torch.nn import Linear as Lin
+
+SCALE = 2.0
+
+def squash(x, gain=1.5):
+    # known when it runs
+    if x.ndim > 3:
+        return x
+    return torch.tanh(x) * gain * SCALE
+
+class Odd(nn.Module):
+    def __init__(self, width, depth=2):
+        super().__init__()
+        self.fc = Lin(width, width)
+        self.depth = depth
+
+    def forward(self, x):
+        total = 0
+        while total < self.depth:
+            x = F.relu(self.fc(x)) / math.sqrt(2)
+            total += 1
+        return x
+
+class Net(nn.Module):
+    def __init__(self, hidden=16):
+        super().__init__()
+        self.first = nn.Linear(64, hidden)
+        self.odd = Odd(16, depth=3)
+        self.tail = nn.Sequential(Odd(16), nn.ReLU())
+        self.out = nn.Linear(hidden, 10)
+
+    def forward(self, x):
+        x = self.first(torch.flatten(x, 1))
+        x = squash(self.odd(x), gain=2.0)
+        return self.out(self.tail(x))
+"""
 FILES = {
+    "python nodes": PYTHON_NODES,
     "sizes": SIZES,
     "functional": FUNCTIONAL,
     "module list": MODULE_LIST,
@@ -214,7 +255,8 @@ FILES = {
 
 def with_digits(text: str) -> Document:
     """A project in which the imported block classifies digits."""
-    document, made = with_blocks(Document(), import_module(text, catalogue()))
+    has_code = text.endswith(PYTHON_NODES)
+    document, made = with_blocks(Document(), import_module(text, catalogue(), python_nodes=has_code))
     (name,) = made.nodes
     nodes = {
         "digits": Node("data.Digits"),
@@ -241,7 +283,7 @@ def with_digits(text: str) -> Document:
 
 def original(text: str) -> nn.Module:
     """The module that the file makes with the engine in place of PyTorch."""
-    kept = "import math\n" + text.partition("def train(")[0]
+    kept = "import math\n" + text.partition("def train(")[0].replace("from torch.nn import", "from engine.nn import")
     namespace = {"torch": engine, "nn": nn, "F": nn.functional, "__name__": "original"}
     exec(compile(kept, "original", "exec"), namespace)
     made = namespace["Net"]()
@@ -264,10 +306,12 @@ def copy_weights(source: nn.Module, target: nn.Module) -> None:
 
 @pytest.mark.parametrize("title", FILES)
 def test_an_imported_file_computes_the_same(title: str) -> None:
-    report = check(with_digits(HEAD + FILES[title]), catalogue())
-    assert not report.errors, report.errors
-    task = lower(report).build()
-    task.setup()
+    document = with_digits(HEAD + FILES[title])
+    with trusting(*document_code(document)):
+        report = check(document, catalogue())
+        assert not report.errors, report.errors
+        task = lower(report).build()
+        task.setup()
     before = original(FILES[title])
     copy_weights(before, task.model)
     images = engine.randn(5, 1, 8, 8)
@@ -276,9 +320,9 @@ def test_an_imported_file_computes_the_same(title: str) -> None:
     assert engine.equal(before(images), task.model(images))
 
 
-def refusal(text: str) -> tuple[int, str]:
+def refusal(text: str, *, python_nodes: bool = False) -> tuple[int, str]:
     with pytest.raises(SourceError) as caught:
-        import_module(text, catalogue())
+        import_module(text, catalogue(), python_nodes=python_nodes)
     return caught.value.line, caught.value.message
 
 
@@ -313,6 +357,72 @@ def test_what_no_graph_can_say_is_refused_at_its_line() -> None:
     )
     line, message = refusal(net("self.lstm = nn.LSTM(8, 8)", "y, (h, c) = self.lstm(x)\n        return h"))
     assert (line, "takes a state apart" in message) == (5, True)
+
+
+def test_parts_that_no_graph_can_express_become_untrusted_python_nodes() -> None:
+    assert refusal(HEAD + PYTHON_NODES)[1] == "0 has no node. Use a layer or a function of the engine."
+    document = import_module(HEAD + PYTHON_NODES, catalogue(), python_nodes=True)
+    nodes = {name: node for name, node in document.blocks["Net"].nodes.items() if node.type == "studio.Python"}
+    assert list(nodes) == ["odd", "python", "tail_odd"]
+    assert nodes["odd"].params["depth"] == 3
+    source = str(nodes["odd"].params["source"])
+    assert source.startswith("import math\nfrom engine.nn import Linear as Lin\n\n\nclass Odd(nn.Module):\n")
+    assert "def __init__(self, width: int, depth=2):" in source
+    squash = str(nodes["python"].params["source"])
+    assert squash.startswith("SCALE = 2.0\n\n\ndef squash(x, gain=1.5):\n    # known when it runs\n")
+    assert len(untrusted_code(flat_document(document))) == 2
+
+
+def test_a_class_without_a_graph_becomes_one_python_node() -> None:
+    document = import_module(HEAD + PYTHON_NODES, catalogue(), "Odd", python_nodes=True)
+    assert [node.type for node in document.nodes.values()] == ["studio.Python"]
+    assert not document.blocks
+
+
+WHILE = "while x.sum() > 0:\n            x = x - 1\n        return x"
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "message"),
+    [
+        (net("self.a = nn.ReLU()", WHILE).replace("width=8", "config"), 0, ""),
+        (
+            net("self.a = nn.Linear(config.width, 8)", WHILE).replace("width=8", "config"),
+            2,
+            "It cannot be a Python node, as its parameter config is neither a number nor a text.",
+        ),
+        (
+            "from einops import reduce\n" + net("pass", "return reduce(x, 'b c -> b', 'mean')"),
+            1,
+            "Net cannot be a Python node, as it uses einops. Remove what uses it.",
+        ),
+        (
+            "from .other import helper\n" + net("pass", "return helper(x)"),
+            1,
+            "Net cannot be a Python node, as it uses another file. Remove what uses it.",
+        ),
+        (
+            net("pass", WHILE).replace("width=8", "width=nn.ReLU"),
+            1,
+            "Net cannot be a Python node; the default of width must be a number",
+        ),
+    ],
+)
+def test_parts_that_need_more_than_the_file_are_refused(text: str, line: int, message: str) -> None:
+    if not message:
+        assert import_module(text, catalogue(), python_nodes=True).nodes
+        return
+    found = refusal(text, python_nodes=True)
+    assert (found[0], found[1][: len(message)]) == (line, message)
+
+
+def test_a_class_that_derives_from_a_python_node_is_one_too() -> None:
+    base = net("self.a = nn.Linear(8, 8)", WHILE).replace("Net", "Base")
+    text = f"{base}class Net(Base):\n    def forward(self, x):\n        return super().forward(self.a(x))\n"
+    [node] = import_module(text, catalogue(), python_nodes=True).nodes.values()
+    assert str(node.params["source"]) == text.replace("):\n        return s", "):\n        return s").rstrip().replace(
+        "return x\nclass", "return x\n\n\nclass"
+    )
 
 
 @pytest.mark.parametrize(
