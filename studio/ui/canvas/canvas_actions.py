@@ -10,18 +10,22 @@ from PySide6.QtGui import QGuiApplication
 from studio.document import edits, node_clipboard, weight_sharing
 from studio.document.frames import frames_of, remove_frames
 from studio.document.model import Document, Endpoint, Wire
+from studio.document.wire_routes import inner_routes
+from studio.lowering.analysis.block_types import known_type
 from studio.nodes.types import NodeType
 from studio.ui.canvas import composite_edits
 from studio.ui.canvas.canvas_context import CanvasContext
 from studio.ui.canvas.composite_edits import NO_PARAMS, Params
 from studio.ui.canvas.frames.frame_actions import described
-from studio.ui.canvas.geometry import GRID, Box, bounds, snap
+from studio.ui.canvas.frames.frame_geometry import box_of
+from studio.ui.canvas.geometry import Box, bounds, snap
 from studio.ui.canvas.layout import align_nodes
 from studio.ui.canvas.layout.auto_layout import AutoLayout
 from studio.ui.canvas.layout.opening_view import opening_view
 from studio.ui.canvas.layout.push_nodes import WIRE_LENGTH
+from studio.ui.canvas.layout.room_below import shift_to_room
 from studio.ui.canvas.level_of_detail import FULL_SCALE
-from studio.ui.canvas.moved_items import moved_items
+from studio.ui.canvas.moved_items import MovedItems, moved_items
 from studio.ui.canvas.nodes.node_layout import HEADER
 from studio.ui.canvas.wires.pending_wire import PendingWire
 from studio.ui.canvas.wires.route_actions import without_points
@@ -29,7 +33,6 @@ from studio.ui.canvas.wires.wire_graph import Direction, nearest_in_direction
 from studio.ui.layout_folding import Window
 from studio.ui.project.freezing import can_freeze
 
-_PASTE_STEP = 3.0 * GRID
 _BREADCRUMBS = 40.0
 """Height of the breadcrumb bar of a block with its distance from the edge."""
 _GRIP = QPointF(24.0, HEADER / 2)
@@ -214,38 +217,46 @@ class CanvasActions:
         text = QGuiApplication.clipboard().text()
         at = at if at is not None else self._camera.visible.center()
         to_grid = self._scene.options.snap
-        self._paste("Paste nodes", text, self._unoccupied(to_grid(at.x()), to_grid(at.y())), with_inputs)
+        self._paste("Paste nodes", text, (to_grid(at.x()), to_grid(at.y())), with_inputs)
 
     def duplicate(self) -> None:
-        """Copy the selected nodes with the wires between them, and the selected frames, with an offset."""
+        """Copy the selected nodes with the wires between them, and the selected frames, to the room below them."""
         names, frames = self._store.selection, self._scene.frames.selected
         copied = frames | frames_of(self._store.document, names).keys()
         frame = bounds((*self._scene.boxes(names).values(), *self._scene.frames.boxes(copied).values()))
         if frame is None:
             return
         text = node_clipboard.copy(self._store.document, names, frames)
-        position = (frame.left + _PASTE_STEP, frame.top + _PASTE_STEP)
-        self._paste(f"Duplicate {self._described(names, frames=frames)}", text, position, with_inputs=False)
+        title = f"Duplicate {self._described(names, frames=frames)}"
+        self._paste(title, text, (frame.left, frame.top), with_inputs=False)
 
     def _paste(self, title: str, text: str, at: tuple[float, float], with_inputs: bool) -> None:
         added: list[str] = []
 
         def change(document: Document) -> Document:
+            old_frames = document.frames.keys()
             document, names = node_clipboard.paste(document, text, at, with_inputs)
             added.extend(names)
-            return document
+            frames = {name: frame for name, frame in document.frames.items() if name not in old_frames}
+            items = MovedItems({name: document.nodes[name].at for name in names}, frames, inner_routes(document, names))
+            return items.apply(document, 0.0, self._shift_to_room(document, items))
 
         frames = self._store.document.frames.keys()
         if self._store.edit(f"{title} with inputs" if with_inputs else title, change):
             self._scene.select_wires((), frames=self._store.document.frames.keys() - frames)
             self._store.select(added)
+            if (box := bounds(self._scene.boxes(added).values())) is not None:
+                self._camera.reveal(_rect(box))
 
-    def _unoccupied(self, x: float, y: float) -> tuple[float, float]:
-        """Shift a position until no node is exactly there."""
-        occupied = {node.at for node in self._scene.nodes.values()}
-        while (x, y) in occupied:
-            x, y = x + _PASTE_STEP, y + _PASTE_STEP
-        return x, y
+    def _shift_to_room(self, document: Document, new: MovedItems) -> float:
+        """The distance to move new items down until they cover no others."""
+        catalogue, scene = self._store.catalogue, self._scene
+        kinds = ((at, known_type(document, catalogue, name)) for name, at in new.nodes.items())
+        nodes = [scene.new_box("", kind, at) for at, kind in kinds if kind is not None]
+        frames = [box_of(frame) for frame in new.frames.values()]
+        old_nodes = list(scene.boxes().values())
+        old_frames = [box_of(frame) for name, frame in document.frames.items() if name not in new.frames]
+        return max(shift_to_room(nodes, old_nodes), shift_to_room(frames, [*old_nodes, *old_frames]))
 
     # -- the selection
 
@@ -344,10 +355,12 @@ class CanvasActions:
     # -- positions
 
     def lay_out(self) -> None:
-        """Lay out the selected nodes, or all of them if fewer than two are selected."""
+        """Lay out the selected nodes, or all of them if fewer than two are selected. Show them if none is in view."""
         selection = self._store.selection
         names = selection if len(selection) > 1 else self._store.document.nodes
-        self._auto_layout.lay_out(names, Window(*self._camera.room, FULL_SCALE))
+        visible = self._camera.visible
+        is_lost = not any(visible.intersects(_rect(box)) for box in self._scene.boxes(names).values())
+        self._auto_layout.lay_out(names, Window(*self._camera.room, FULL_SCALE), shows_all=is_lost)
 
     def lay_out_if_unplaced(self) -> None:
         """Lay out a graph whose nodes are all at the same position, as in a file without positions."""

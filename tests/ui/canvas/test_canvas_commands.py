@@ -47,7 +47,8 @@ def test_duplicate_copies_wires_between_nodes(user: MouseAndKeyboard, store: Pro
     user.key(Key.Key_D, CTRL)
     assert store.selection == {"hidden_2", "relu_2"}
     assert "hidden_2.output -> relu_2.input" in wires(store)
-    assert store.document.nodes["hidden_2"].at == (464, 24)
+    (x, y), (relu_x, relu_y) = store.document.nodes["hidden_2"].at, store.document.nodes["relu_2"].at
+    assert (x, relu_x) == (440, 640) and y == relu_y > 0
     assert "batches.input -> hidden_2.input" not in wires(store)
 
 
@@ -60,7 +61,10 @@ def test_copied_nodes_are_json_text_on_the_clipboard(user: MouseAndKeyboard, sto
     assert store.selection == {"hidden_2"}
     assert store.document.nodes["hidden_2"].at == (600, 240)
     user.key(Key.Key_V, CTRL)
-    assert store.document.nodes["hidden_3"].at == (624, 264)
+    user.key(Key.Key_V, CTRL)
+    boxes = user.view.canvas_scene.boxes()
+    assert not [(a, b) for a in boxes for b in boxes if a < b and boxes[a].overlaps(boxes[b])]
+    assert store.document.nodes["hidden_4"].at[0] == 600
 
 
 def test_paste_with_inputs(user: MouseAndKeyboard, store: ProjectStore) -> None:

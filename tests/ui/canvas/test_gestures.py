@@ -7,6 +7,7 @@ from PySide6.QtCore import QPoint, QPointF, Qt
 from PySide6.QtGui import QPointingDevice, QWheelEvent
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
+from pytestqt.qtbot import QtBot
 
 from studio.document import edits
 from studio.document.model import Document, Node
@@ -14,6 +15,7 @@ from studio.nodes.catalogue import catalogue
 from studio.ui.canvas import composite_edits
 from studio.ui.canvas.canvas_view import CanvasView
 from studio.ui.canvas.geometry import Side
+from studio.ui.canvas.gestures import edge_panning
 from studio.ui.project.project_store import ProjectStore
 from tests.ui.canvas.conftest import network, wire
 from tests.ui.canvas.mouse_and_keyboard import ALT, CTRL, MIDDLE, RIGHT, SHIFT, MouseAndKeyboard
@@ -183,6 +185,37 @@ def test_node_without_matching_ports_is_not_inserted(user: MouseAndKeyboard, sto
     store.edit("Add", lambda document: edits.add(document, "other", Node("optim.SGD", at=(560, 200))))
     user.drag(user.node("other"), user.wire("hidden.output -> relu.input"))
     assert wires(store) == {str(here) for here in network().wires}
+
+
+def test_panning_at_the_edge_ends_behind_the_last_node(
+    user: MouseAndKeyboard, store: ProjectStore, qtbot: QtBot, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(edge_panning, "_MAX_STEP", 400.0)
+    right = user.view.viewport().rect().right()
+    start = user.port("hidden", "output", "output")
+    before = user.view.camera.visible.left()
+    user.hold(start, QPoint(right - 2, start.y()))
+    edge = user.view.canvas_scene.boxes()["adam"].right
+    qtbot.waitUntil(lambda: user.view.camera.visible.left() > edge)
+    ended = user.view.camera.visible.left()
+    QTest.qWait(100)
+    assert before < ended == user.view.camera.visible.left()
+    user.move(QPoint(2, start.y()), button=Qt.MouseButton.LeftButton)
+    qtbot.waitUntil(lambda: user.view.camera.visible.left() < edge)  # the way back is free
+    user.key(Qt.Key.Key_Escape)
+    user.release(start)
+
+
+def test_a_layout_out_of_view_is_shown(user: MouseAndKeyboard, store: ProjectStore, qtbot: QtBot) -> None:
+    user.view.camera.center_on(QPointF(90_000, 90_000))
+    user.key(Qt.Key.Key_L)
+    boxes = user.view.canvas_scene.boxes
+
+    def shows_all() -> bool:
+        visible = user.view.camera.visible
+        return all(visible.contains(box.left, box.top) for box in boxes().values())
+
+    qtbot.waitUntil(shows_all, timeout=10_000)
 
 
 # -- wires

@@ -107,7 +107,7 @@ def add_network(
     for name in (loss, metric):
         document = edits.connect(document, Wire(end, Endpoint(name, "input")))
         document = edits.connect(document, Wire(Endpoint(loader, "target"), Endpoint(name, "target")))
-    x += _SPACING
+    x += _SPACING + _ROW / 2
     optimizer = add("adam", "optim.Adam", {})
     return edits.connect(document, Wire(Endpoint(loss, "loss"), Endpoint(optimizer, "loss"))), added
 

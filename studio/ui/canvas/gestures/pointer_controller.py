@@ -6,6 +6,7 @@ from PySide6.QtCore import QObject, QPointF, QRectF, Qt, Signal
 from PySide6.QtGui import QMouseEvent
 
 from studio.ui.canvas.canvas_context import CanvasContext, PointerState
+from studio.ui.canvas.geometry import Box, bounds
 from studio.ui.canvas.gestures.edge_panning import EdgePanner
 from studio.ui.canvas.gestures.gesture import Gesture
 from studio.ui.canvas.gestures.gesture_factory import gesture_for_press
@@ -35,6 +36,8 @@ class PointerController(QObject):
         self._context = context
         self._viewport = context.view.viewport()
         self._gesture: Gesture | None = None
+        self._content: Box | None = None
+        """The bounds of the nodes before the gesture, once it pans."""
         self._edge_pan = EdgePanner(lambda: QRectF(self._viewport.rect()), self._pan_at_edge, self)
         self._space: bool | None = None
         """Whether Space was used to pan since it was pressed; None if it is not pressed."""
@@ -66,6 +69,7 @@ class PointerController(QObject):
     def press(self, event: QMouseEvent) -> None:
         """Start the gesture for the hit."""
         has_space = self._space is not None
+        self._content = None
         self._space = True if has_space else None
         self._gesture = gesture_for_press(self._context, self.pointer(event), event.button(), space=has_space)
         if self._gesture is not None and self._gesture.cursor is not None:
@@ -148,11 +152,24 @@ class PointerController(QObject):
         return gesture
 
     def _pan_at_edge(self, dx: float, dy: float) -> None:
+        """Pan, but not away from a view without nodes: the gesture would end far from all of them."""
+        visible, content = self._context.camera.visible, self._content
+        if content is None:
+            content = self._content = bounds(self._context.scene.boxes().values())
+        if content is not None:
+            dx = _towards(dx, visible.left() > content.right, visible.right() < content.left)
+            dy = _towards(dy, visible.top() > content.bottom, visible.bottom() < content.top)
         self._context.camera.pan(dx, dy)
         if self._gesture is not None and self._viewport_position is not None:
             self._gesture.move(
                 PointerState(self._viewport_position, self._context.camera.to_scene(self._viewport_position))
             )
+
+
+def _towards(step: float, is_behind: bool, is_before: bool) -> float:
+    """A step of panning; 0 if it leads further away from nodes that the view is behind or before."""
+    leads_away = step < 0 if is_behind else step > 0
+    return 0.0 if leads_away and (is_behind or is_before) else step
 
 
 __all__ = ["PointerController"]
