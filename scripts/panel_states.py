@@ -45,7 +45,7 @@ def main() -> int:
     sizes = [tuple(map(int, size.split("x"))) for size in options.sizes.split(",")]
     options.out.mkdir(parents=True, exist_ok=True)
     screens = options.out / "screens.json"
-    screens.write_text(json.dumps({"screens": [_screen(*max(sizes))]}))
+    screens.write_text(json.dumps({"screens": [_screen(*(round(options.scale * side) for side in max(sizes)))]}))
     os.environ["QT_QPA_PLATFORM"] = f"offscreen:configfile={screens}"
     os.environ["QT_SCALE_FACTOR"] = f"{options.scale:g}"
     application = app.make_application(sys.argv[:1])

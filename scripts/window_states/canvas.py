@@ -9,7 +9,7 @@ from PySide6.QtGui import QHelpEvent
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
 
-from screenshots import open_template, settle
+from screenshots import open_template, settle, until
 from studio.ui.window.main_window import MainWindow
 from studio.ui.window.notification_bar import NotificationBar
 from window_states.registry import EMOJI, LATIN, State, add_state, focused, state
@@ -19,6 +19,7 @@ from window_states.registry import EMOJI, LATIN, State, add_state, focused, stat
 def search(window: MainWindow, folder: Path) -> None:
     project = open_template(window)
     project.scope.select(["hidden"])
+    until(lambda: bool(window.open_projects.libraries.blocks))
     window.canvas.open_search()  # type: ignore[union-attr]
 
 

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from PySide6.QtGui import QHelpEvent
 from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QApplication
 
 from screenshots import open_template, until
 from studio.document.block_grouping import group
@@ -24,6 +26,17 @@ def _found(text: str) -> State:
 add_state("palette_without_match", _found("zzzz" + LATIN), "palette")
 add_state("palette_attention", _found("attention"), "palette")
 add_state("palette_parameters", _found("conv 64 k3"), "palette")
+
+
+@state()
+def tooltip_of_block(window: MainWindow, folder: Path) -> None:
+    _found("residual_down")(window, folder)
+    assert window.project is not None
+    tree = window.project_views[window.project].panels["palette"].tree  # type: ignore[attr-defined]
+    place = tree.visualRect(tree.currentIndex()).center()
+    event = QHelpEvent(QHelpEvent.Type.ToolTip, place, tree.viewport().mapToGlobal(place))
+    QApplication.sendEvent(tree.viewport(), event)
+    QTest.qWait(300)
 
 
 @state("palette")

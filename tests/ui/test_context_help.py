@@ -20,8 +20,8 @@ from studio.reference.node_pages import section as node_section
 from studio.ui.panels.problems_panel import ProblemRow
 from studio.ui.project.project import Project
 from studio.ui.theme import icons, theme
+from studio.ui.widgets.graph_thumbnail import GraphThumbnail
 from studio.ui.window.context_help import CANVAS, PAGE, Topic, topic_of
-from studio.ui.window.graph_thumbnail import GraphThumbnail
 from studio.ui.window.help_page import HelpPage, section
 from studio.ui.window.main_window import MainWindow
 from studio.ui.window.welcome_page import TemplateCard

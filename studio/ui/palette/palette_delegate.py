@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from PySide6.QtCore import QModelIndex, QObject, QPersistentModelIndex, QPointF, QRectF, QSize, Qt
-from PySide6.QtGui import QFontMetricsF, QPainter
-from PySide6.QtWidgets import QStyle, QStyledItemDelegate, QStyleOptionViewItem
+from PySide6.QtGui import QFontMetricsF, QHelpEvent, QPainter
+from PySide6.QtWidgets import QAbstractItemView, QStyle, QStyledItemDelegate, QStyleOptionViewItem, QToolTip
 
 from studio.nodes.palette_search import SearchMatch
 from studio.nodes.types import NodeType
+from studio.ui.palette.block_tooltip import block_tooltip
 from studio.ui.palette.node_groups import NodeTypeGroup
 from studio.ui.palette.node_type_tree import MATCH, not_understood_text, parameters_text
 from studio.ui.theme import fonts, icons
@@ -32,6 +33,20 @@ class PaletteDelegate(QStyledItemDelegate):
 
     def sizeHint(self, option: QStyleOptionViewItem, index: QModelIndex | QPersistentModelIndex) -> QSize:
         return QSize(160, HEADING if isinstance(index.data(Qt.ItemDataRole.UserRole), NodeTypeGroup) else ROW)
+
+    def helpEvent(
+        self,
+        event: QHelpEvent,
+        view: QAbstractItemView,
+        option: QStyleOptionViewItem,
+        index: QModelIndex | QPersistentModelIndex,
+    ) -> bool:
+        content = index.data(Qt.ItemDataRole.UserRole)
+        text = block_tooltip(content) if isinstance(content, NodeType) else ""
+        if event.type() != QHelpEvent.Type.ToolTip or not text:
+            return super().helpEvent(event, view, option, index)
+        QToolTip.showText(event.globalPos(), text, view)
+        return True
 
     def paint(
         self, painter: QPainter, option: QStyleOptionViewItem, index: QModelIndex | QPersistentModelIndex

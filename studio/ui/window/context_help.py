@@ -19,9 +19,9 @@ from studio.reference.node_pages import section
 from studio.reference.template_pages import template_section
 from studio.ui.canvas.overlays.canvas_tooltips import shape_at
 from studio.ui.panels.problems_panel import ProblemRow
+from studio.ui.widgets.graph_thumbnail import GraphThumbnail
 from studio.ui.window.command_window import CommandWindow
 from studio.ui.window.dock import Dock
-from studio.ui.window.graph_thumbnail import GraphThumbnail
 from studio.ui.window.help_page import HelpPage
 from studio.ui.window.help_page import section as page_section
 from studio.ui.window.welcome_page import TemplateCard

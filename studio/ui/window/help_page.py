@@ -6,7 +6,7 @@ import functools
 import re
 
 from PySide6.QtCore import QSize
-from PySide6.QtGui import QTextBlock, QTextCharFormat, QTextCursor, QTextFormat
+from PySide6.QtGui import QTextBlock, QTextCharFormat, QTextCursor, QTextFormat, QTextFrameFormat, QTextTable
 from PySide6.QtWidgets import QDialog, QDialogButtonBox, QTextBrowser, QVBoxLayout, QWidget
 
 from engine.system.assets import page
@@ -44,6 +44,7 @@ class HelpPage(QDialog):
         self.text.document().setDocumentMargin(12)
         self.text.setMarkdown(f"### {title}\n\n{markdown}")
         self._space_out()
+        self._style_tables()
         self.text.setAccessibleName(title)
         buttons = QDialogButtonBox(QDialogButtonBox.StandardButton.Close)
         buttons.rejected.connect(self.reject)
@@ -54,7 +55,7 @@ class HelpPage(QDialog):
             column.addWidget(picture)
         column.addWidget(self.text, 1)
         column.addWidget(buttons)
-        self.resize(_SIZE)
+        self.resize(_SIZE if picture is None else _SIZE + QSize(0, picture.sizeHint().height()))
 
     def _space_out(self) -> None:
         """Add paragraph spacing and code backgrounds, which Qt's Markdown lacks."""
@@ -70,6 +71,20 @@ class HelpPage(QDialog):
                 self._set_font(block)
             QTextCursor(block).setBlockFormat(layout)
             follows_code, block = is_code, block.next()
+
+    def _style_tables(self) -> None:
+        """Thin lines in the color of the theme, and space above, which Qt's Markdown lacks."""
+        for table in self.text.document().rootFrame().childFrames():
+            if isinstance(table, QTextTable):
+                layout = table.format()
+                layout.setBorderCollapse(True)
+                layout.setBorder(1)
+                layout.setBorderStyle(QTextFrameFormat.BorderStyle.BorderStyle_Solid)
+                layout.setBorderBrush(theme.current().color("border"))
+                layout.setCellPadding(5)
+                layout.setCellSpacing(0)
+                layout.setTopMargin(12)
+                table.setFormat(layout)
 
     def _set_font(self, block: QTextBlock) -> None:
         cursor = QTextCursor(block)

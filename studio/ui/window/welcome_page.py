@@ -14,9 +14,9 @@ from PySide6.QtWidgets import QFrame, QGridLayout, QHBoxLayout, QLayout, QScroll
 from studio.document.project_templates import Template
 from studio.nodes.catalogue import Catalogue
 from studio.ui.widgets import buttons
+from studio.ui.widgets.graph_thumbnail import GraphThumbnail
 from studio.ui.widgets.icon_widget import IconWidget
 from studio.ui.widgets.labels import ElidedLabel, label, tip
-from studio.ui.window.graph_thumbnail import GraphThumbnail
 from studio.ui.window.tour.tour_steps import STEPS
 
 TUTORIALS = Path(__file__).resolve().parents[3] / "docs" / "tutorials"

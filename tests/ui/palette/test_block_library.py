@@ -5,9 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from PySide6.QtCore import QModelIndex, QPoint, Qt
+from PySide6.QtCore import QByteArray, QModelIndex, QPoint, Qt
+from PySide6.QtGui import QHelpEvent, QImage
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QApplication, QLineEdit, QMenu, QPushButton
+from PySide6.QtWidgets import QApplication, QLineEdit, QMenu, QPushButton, QToolTip
 from pytestqt.qtbot import QtBot
 
 from studio.document import edits
@@ -123,6 +124,28 @@ def test_every_shipped_block_has_a_row(blocks_project: Project, window: MainWind
 
 
 # -- saving and updating
+
+
+def test_the_tooltip_of_every_shipped_block_has_a_picture(
+    blocks_project: Project, window: MainWindow, qtbot: QtBot
+) -> None:
+    panel = panel_of(window, blocks_project)
+    qtbot.waitUntil(lambda: has_row(panel, shipped_blocks()[0].name, "Shipped"))
+    pictures: set[bytes] = set()
+    for entry in shipped_blocks():
+        index = row(panel, entry.name, "Shipped")
+        panel.tree.setExpanded(index.parent(), True)
+        panel.tree.scrollTo(index)
+        at = panel.tree.visualRect(index).center()
+        event = QHelpEvent(QHelpEvent.Type.ToolTip, at, panel.tree.viewport().mapToGlobal(at))
+        QApplication.sendEvent(panel.tree.viewport(), event)
+        assert entry.name in QToolTip.text() and "Inputs" in QToolTip.text()
+        encoded = QToolTip.text().partition("base64,")[2].partition('"')[0]
+        image = QImage.fromData(QByteArray.fromBase64(encoded.encode()))
+        assert not image.isNull(), entry.name
+        pictures.add(encoded.encode())
+    assert len(pictures) > len(shipped_blocks()) // 2
+    QToolTip.hideText()
 
 
 def test_a_block_is_saved_and_added_to_another_project(

@@ -61,7 +61,7 @@ class ComparisonList(QFrame):
         self.list.blockSignals(True)
         self.list.clear()
         for change in changes:
-            self.list.addItem(QListWidgetItem(f"{SIGNS[change.kind]} {change}"))
+            self.list.addItem(QListWidgetItem(f"{SIGNS[change.kind]}\N{NO-BREAK SPACE}{change}"))
         self.list.addItems(list(others))
         if not changes and not others:
             self.list.addItem("No differences. Positions are not compared.")

@@ -34,6 +34,9 @@ from studio.ui.widgets.labels import label, line
 
 RowFactory: TypeAlias = Callable[[str, NodeType], QWidget | None]
 """Builds an extra form row from a node's name and type; None for no row."""
+_NOTHING_COMMON = (
+    "The selected nodes have no common parameters. Group them into a block with Ctrl+G, or mute them with M."
+)
 
 
 class NodeForm(QWidget):
@@ -131,7 +134,7 @@ class NodeForm(QWidget):
     def _add_rows(self) -> None:
         if not self.rows:
             if len(self.names) > 1:
-                self._column.addWidget(label("The selected nodes have no common parameters.", "dim", wrap=True))
+                self._column.addWidget(label(_NOTHING_COMMON, "dim", wrap=True))
             return
         form = QVBoxLayout()
         form.setSpacing(6)
