@@ -56,6 +56,7 @@ def runs_details(window: MainWindow, folder: Path) -> None:
     project = _train(window)
     _finish(project)
     panel = window.project_views[project].runs
+    panel.bar.details.setChecked(True)
     panel.list.select(project.runner.runs)
     panel.draw()
 

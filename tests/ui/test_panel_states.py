@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import pytest
-from PySide6.QtCore import QPoint, Qt
-from PySide6.QtGui import QAction
+from PySide6.QtCore import QPoint, QPointF, Qt
+from PySide6.QtGui import QAction, QWheelEvent
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QToolButton, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QApplication, QToolButton, QVBoxLayout, QWidget
 from pytestqt.qtbot import QtBot
 
 from studio.document import edits
+from studio.document.project_templates import template
 from studio.ui.panels.code.code_editor import CodeEditor
+from studio.ui.panels.runs import run_table
 from studio.ui.project.project import Project
 from studio.ui.theme import theme
 from studio.ui.theme.theme import contrast
@@ -149,3 +153,41 @@ def test_buttons_of_a_node_share_a_row_if_they_fit(qtbot: QtBot, window: MainWin
         return {each.mapTo(window, QPoint()).y() for each in buttons} if len(buttons) == len(titles) else set()
 
     qtbot.waitUntil(lambda: len(rows()) == 1)
+
+
+def test_the_list_of_differences_stays_in_its_corner(qtbot: QtBot, window: MainWindow, project: Project) -> None:
+    view = window.project_views[project]
+    view.compare_with("saved", project.store.document)
+    qtbot.waitUntil(view.comparison.list.isVisible)
+    before = view.comparison.list.geometry()
+    viewport = view.canvas.viewport()
+    place, distance = QPointF(viewport.rect().center()), QPoint(-60, -40)
+    wheel = QWheelEvent(
+        place, viewport.mapToGlobal(place), distance, distance * 8, Qt.MouseButton.NoButton,
+        Qt.KeyboardModifier.NoModifier, Qt.ScrollPhase.ScrollUpdate, False,
+    )  # fmt: skip
+    left = view.canvas.camera.visible.left()
+    QApplication.sendEvent(viewport, wheel)
+    qtbot.waitUntil(lambda: view.canvas.camera.visible.left() != left)
+    assert view.comparison.list.geometry() == before
+
+
+def test_the_find_bar_does_not_cover_the_path_of_a_block(qtbot: QtBot, window: MainWindow) -> None:
+    project = window.open_projects.from_template(template("digits-resnet18"))
+    qtbot.waitUntil(lambda: project.store.is_checked)
+    window.resize(1024, 700)
+    window.commands.run("edit.find")
+    view = window.project_views[project].canvas
+    QTest.keyClicks(view.overlays.find_bar.field, "conv")
+    QTest.keyClick(view.overlays.find_bar.field, Qt.Key.Key_Return)
+    path, bar = view.overlays.breadcrumbs, view.overlays.find_bar
+    qtbot.waitUntil(path.isVisible)
+    qtbot.waitUntil(lambda: not path.geometry().intersects(bar.geometry()))
+    assert view.viewport().rect().contains(bar.geometry())
+
+
+@pytest.mark.parametrize(("last", "text"), [({"train_loss": None}, "NaN"), ({"train_loss": 0.5}, "0.5000"), ({}, "")])
+def test_a_loss_without_a_value_is_named_in_the_list_of_runs(last: dict[str, float | None], text: str) -> None:
+    columns = {column.key: column for column in run_table._fields((), lambda run: "")}
+    run = SimpleNamespace(last=last)
+    assert columns["train_loss"].text(run) == text  # type: ignore[arg-type]

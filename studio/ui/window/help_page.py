@@ -43,8 +43,8 @@ class HelpPage(QDialog):
         self.text.setOpenExternalLinks(True)
         self.text.document().setDocumentMargin(12)
         self.text.setMarkdown(f"### {title}\n\n{markdown}")
-        self._space_out()
-        self._style_tables()
+        self._style()
+        theme.manager().changed.connect(self._style)
         self.text.setAccessibleName(title)
         buttons = QDialogButtonBox(QDialogButtonBox.StandardButton.Close)
         buttons.rejected.connect(self.reject)
@@ -56,6 +56,10 @@ class HelpPage(QDialog):
         column.addWidget(self.text, 1)
         column.addWidget(buttons)
         self.resize(_SIZE if picture is None else _SIZE + QSize(0, picture.sizeHint().height()))
+
+    def _style(self, *_: object) -> None:
+        self._space_out()
+        self._style_tables()
 
     def _space_out(self) -> None:
         """Add paragraph spacing and code backgrounds, which Qt's Markdown lacks."""

@@ -47,6 +47,7 @@ class CanvasComparison(QObject):
         scene.moved.connect(self.layer.update)
         view.viewport().installEventFilter(self)
         view.installEventFilter(self)
+        self.list.installEventFilter(self)
         view.tooltip_sources.append(self._tooltip)
 
     @property
@@ -80,8 +81,11 @@ class CanvasComparison(QObject):
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
         if not self.is_active:
             return False
-        if event.type() == QEvent.Type.Resize:
+        is_scrolled = watched is self.list and event.type() == QEvent.Type.Move  # by a pan, with the canvas
+        if is_scrolled or event.type() == QEvent.Type.Resize:
             self._place()
+        if watched is self.list:
+            return False
         is_escape = (
             isinstance(event, QKeyEvent) and event.type() == QEvent.Type.KeyPress and event.key() == Qt.Key.Key_Escape
         )

@@ -67,6 +67,7 @@ class CanvasOverlays(QObject):
         self.hint = EmptyCanvasHint(view)
         self.find_bar = FindBar(context.store, actions.reveal, self._highlight, view.viewport())
         self.breadcrumbs = BreadcrumbBar(context.store, themes, view, view.viewport())
+        self.find_bar.beside = self.breadcrumbs
         self.pointer_message = PointerMessage(themes, view)
         self.editor: RenameEditor | None = None
         self._search_position = QPointF()

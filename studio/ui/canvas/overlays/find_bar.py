@@ -57,6 +57,8 @@ class FindBar(QFrame):
         self.reason: QLabel = label("", "dim")
         self._build()
         store.project.document_changed.connect(self._on_document_changed)
+        self.beside: QWidget | None = None
+        """The bar at the top left."""
         self.hide()
 
     def _build(self) -> None:
@@ -89,12 +91,16 @@ class FindBar(QFrame):
         self.closed.emit()
 
     def place(self) -> None:
-        """Keep the bar at the top right, within the canvas."""
+        """Keep the bar at the top right, below the other bar if there is no room beside it."""
         parent = self.parentWidget()
         assert parent is not None
         width = max(min(_WIDTH, parent.width() - 2 * _MARGIN), 0)
         size = QSize(width, self.sizeHint().height())
-        self.setGeometry(parent.width() - _MARGIN - size.width(), _MARGIN, size.width(), size.height())
+        left = parent.width() - _MARGIN - size.width()
+        other = None if self.beside is None or self.beside.isHidden() else self.beside.geometry()
+        has_room = other is None or left >= other.right() + _MARGIN
+        top = _MARGIN if other is None or has_room else other.bottom() + 1 + _MARGIN
+        self.setGeometry(left, top, size.width(), size.height())
         self.raise_()
 
     def go(self, step: int) -> None:

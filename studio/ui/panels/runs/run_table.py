@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -195,8 +196,8 @@ def _fields(metrics: Sequence[str], differences: Callable[[Run], str]) -> tuple[
 
 def _figure(name: str, label: str, fallback: str = "") -> RunColumn:
     def value(run: Run) -> float | None:
-        found = run.last.get(name, run.last.get(fallback))
-        return found if isinstance(found, (int, float)) else None
+        found = run.last.get(name if name in run.last else fallback, "")
+        return math.nan if found is None else found if isinstance(found, (int, float)) else None
 
     def text(run: Run) -> str:
         found = value(run)
