@@ -47,7 +47,8 @@ def edit(window: MainWindow) -> None:
 
 
 def texts(comparison: CanvasComparison) -> list[str]:
-    return [comparison.list.list.item(row).text().partition("\n")[0] for row in range(comparison.list.list.count())]
+    rows = [comparison.list.list.item(row).text() for row in range(comparison.list.list.count())]
+    return [text.partition("\n")[0].replace("\N{NO-BREAK SPACE}", " ") for text in rows]
 
 
 def test_differences_from_the_saved_version_are_listed_and_marked(window: MainWindow) -> None:
