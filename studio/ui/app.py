@@ -25,6 +25,7 @@ from studio.ui.project.open_projects import OpenProjects
 from studio.ui.restarter import Restarter
 from studio.ui.settings import Settings
 from studio.ui.theme import fonts, icons, interface_scale, stylesheet, theme
+from studio.ui.widgets.focus_ring import FocusRings
 from studio.ui.window.main_window import MainWindow
 
 NO_DISPLAY = 2
@@ -82,6 +83,7 @@ def make_application(arguments: Sequence[str]) -> QApplication:
     application.setFont(font)
     application.setWindowIcon(icons.themed("app", "accent"))
     accessible_canvas.install()
+    FocusRings(application)
     stylesheet.apply(application, theme.current())
     theme.manager().changed.connect(partial(stylesheet.apply, application))
     return application

@@ -55,8 +55,10 @@ from studio.ui.canvas.wires.route_actions import RouteActions
 from studio.ui.palette.palette_offers import PaletteOffers
 from studio.ui.project.scope_store import ScopeStore
 from studio.ui.theme.theme import Theme, ThemeManager
+from studio.ui.widgets.focus_ring import RINGED
 from studio.ui.widgets.plain_keys import claim_plain_key
 
+_BY_KEY = (Qt.FocusReason.TabFocusReason, Qt.FocusReason.BacktabFocusReason, Qt.FocusReason.ShortcutFocusReason)
 _NOTCH = 120.0
 """Angle delta of one notch of a mouse wheel."""
 
@@ -365,13 +367,17 @@ class CanvasView(QGraphicsView):
         elif self._pointer_controller.release_space():
             self.open_search()
 
+    def focusInEvent(self, event: QFocusEvent) -> None:
+        self.setProperty(RINGED, event.reason() in _BY_KEY)
+        super().focusInEvent(event)
+
     def focusOutEvent(self, event: QFocusEvent) -> None:
         self._pointer_controller.reset_space()
         super().focusOutEvent(event)
 
     def focusNextPrevChild(self, next: bool) -> bool:
-        """Keep the focus on the canvas: Tab opens the search palette and arrow keys select nodes."""
-        return not self.hasFocus() and super().focusNextPrevChild(next)
+        """Keep the focus on the canvas at Tab, which opens the search palette. Shift+Tab leaves."""
+        return not (next and self.hasFocus()) and super().focusNextPrevChild(next)
 
     # -- dropping from the palette, and files
 

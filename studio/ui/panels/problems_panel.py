@@ -53,6 +53,7 @@ class ProblemsPanel(QWidget):
         self._column.setContentsMargins(8, 8, 8, 8)
         self._column.setSpacing(2)
         scroll = QScrollArea()
+        scroll.setAccessibleName("Problems")
         scroll.setWidgetResizable(True)
         scroll.setFrameShape(QFrame.Shape.NoFrame)
         scroll.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)

@@ -23,6 +23,7 @@ class Dock(QDockWidget):
         self._panels: dict[Project, QWidget] = {}
         self._stack = _PanelStack(size)
         self.setWidget(self._stack)
+        self.visibilityChanged.connect(self._stack.setVisible)  # Tab must not reach a panel behind another tab
         self._bar = _TitleBar(self)
         self._empty_bar = QWidget()
         self.setTitleBarWidget(self._bar)
@@ -48,6 +49,7 @@ class Dock(QDockWidget):
 
     def reveal(self) -> None:
         """Open the dock and bring its tab to the front."""
+        self._stack.show()
         self.show()
         self.raise_()
 
@@ -82,6 +84,9 @@ class _PanelStack(QStackedWidget):
     def __init__(self, size: QSize) -> None:
         super().__init__()
         self._size = size
+        policy = self.sizePolicy()
+        policy.setRetainSizeWhenHidden(True)
+        self.setSizePolicy(policy)
 
     def sizeHint(self) -> QSize:
         return self._size

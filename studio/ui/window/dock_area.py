@@ -130,6 +130,9 @@ class DockArea(QObject):
             dock.update_bar(is_tabbed=bool(self._window.tabifiedDockWidgets(dock)))
         for bar in self._window.findChildren(QTabBar, options=Qt.FindChildOption.FindDirectChildrenOnly):
             bar.setDrawBase(False)
+            bar.setAccessibleName("Panels")
+            # Qt keeps the bar of docks that are hidden outside of the window.
+            bar.setFocusPolicy(Qt.FocusPolicy.TabFocus if bar.count() else Qt.FocusPolicy.NoFocus)
             bar.setExpanding(False)
             bar.setDocumentMode(True)
             if bar.property("role") != "dense":

@@ -79,6 +79,7 @@ class MainWindow(CommandWindow):
         self.commands = CommandRegistry(self, settings.bindings)
         self.tabs = QTabWidget()
         self.tabs.tabBar().installEventFilter(PlainKeyFilter(self))
+        self.tabs.tabBar().setAccessibleName("Projects")
         self.commands.add(*window_commands(self), *canvas_commands(lambda: self.canvas, self.tabs))
         self.commands.add(*runs_commands(lambda: self.run_actions, self.docks["runs"]))
         self.commands.add(*library_commands(lambda: self.block_library, self))

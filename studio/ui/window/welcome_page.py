@@ -41,6 +41,7 @@ class WelcomePage(QScrollArea):
         super().__init__(parent)
         self._catalogue = catalogue
         self.templates = tuple(templates)
+        self.setAccessibleName("Start page")
         self.setWidgetResizable(True)
         self.setFrameShape(QFrame.Shape.NoFrame)
         page = QWidget()

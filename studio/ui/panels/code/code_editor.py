@@ -60,6 +60,8 @@ class CodeEditor(QPlainTextEdit):
         self._marked: frozenset[int] = frozenset()
         self._error: CodeError | None = None
         self._corner: QWidget | None = None
+        self._leaves_by_tab = False
+        """Whether the last key was Escape, after which Tab leaves the editor."""
         self._numbers = _LineNumberArea(self)
         self._highlighter = PythonHighlighter(self.document(), theme.current())
         theme.manager().changed.connect(self._highlighter.set_theme)
@@ -77,7 +79,7 @@ class CodeEditor(QPlainTextEdit):
         return self._error
 
     def make_editable(self) -> None:
-        """Allow editing. Tab indents, Enter keeps the indentation, Ctrl+Enter accepts and Escape cancels."""
+        """Allow editing. Tab indents, Ctrl+Enter accepts, Escape cancels, and after Escape Tab leaves."""
         self.setReadOnly(False)
         self.setTextInteractionFlags(Qt.TextInteractionFlag.TextEditorInteraction)
         self.setTabChangesFocus(False)
@@ -170,7 +172,16 @@ class CodeEditor(QPlainTextEdit):
                 return True
         return super().event(event)
 
+    def focusNextPrevChild(self, next: bool) -> bool:
+        """Let Tab and Shift+Tab leave a read-only editor, or one in which Escape was pressed before."""
+        if self._leaves_by_tab:
+            self._leaves_by_tab = False
+            return super(QPlainTextEdit, self).focusNextPrevChild(next)
+        return super().focusNextPrevChild(next)
+
     def keyPressEvent(self, event: QKeyEvent) -> None:
+        if event.key() != Qt.Key.Key_Shift:  # the first half of Shift+Tab
+            self._leaves_by_tab = event.key() == Qt.Key.Key_Escape
         if self.isReadOnly():
             super().keyPressEvent(event)
         elif _is_accept(event):

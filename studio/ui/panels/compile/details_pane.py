@@ -136,6 +136,7 @@ class DetailsPane(QWidget):
         column.addWidget(self.help, 0, Qt.AlignmentFlag.AlignLeft)
         column.addStretch(1)
         scroll = QScrollArea()
+        scroll.setAccessibleName("Details of the compiled step")
         scroll.setWidgetResizable(True)
         scroll.setFrameShape(QFrame.Shape.NoFrame)
         scroll.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)

@@ -68,6 +68,7 @@ class StatisticsPage(QWidget):
         self.failed = EmptyState("error", "Statistics could not be computed", "", action="Try again", run=describe)
         self.working = _ProgressView(cancel)
         self.sheet = QScrollArea()
+        self.sheet.setAccessibleName("Statistics")
         self.sheet.setWidgetResizable(True)
         self.sheet.setFrameShape(QFrame.Shape.NoFrame)
         self.sheet.setWidget(self._page())

@@ -22,6 +22,7 @@ class InspectorPanel(QScrollArea):
     def __init__(self, store: ScopeStore, offers: Sequence[RowFactory] = (), parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._store, self._offers = store, offers
+        self.setAccessibleName("Inspector")
         self.setWidgetResizable(True)
         self.setFrameShape(QFrame.Shape.NoFrame)
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)

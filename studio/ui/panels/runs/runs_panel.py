@@ -154,6 +154,7 @@ class RunsPanel(QWidget):
         self._plots.setSpacing(0)
         self._plots.addWidget(self._no_curves)
         scroll = QScrollArea()
+        scroll.setAccessibleName("Details of the run")
         scroll.setWidgetResizable(True)
         scroll.setFrameShape(QFrame.Shape.NoFrame)
         scroll.setWidget(self._plot_board)
