@@ -15,6 +15,7 @@ from PySide6.QtWidgets import (
     QApplication,
     QComboBox,
     QKeySequenceEdit,
+    QLabel,
     QScrollBar,
     QWidget,
 )
@@ -79,7 +80,9 @@ def name_of(widget: QWidget) -> str:
 def lacks_name(widget: QWidget) -> bool:
     """Whether a widget can have the focus, also a hidden one, and has no name."""
     can_focus = widget.focusPolicy() != Qt.FocusPolicy.NoFocus and widget.focusProxy() is None
-    return can_focus and not isinstance(widget, QScrollBar) and not _is_part(widget) and not name_of(widget)
+    if isinstance(widget, QScrollBar) or (isinstance(widget, QLabel) and not widget.text()):
+        return False  # the name of a label is its text
+    return can_focus and not _is_part(widget) and not name_of(widget)
 
 
 def focused() -> QWidget:

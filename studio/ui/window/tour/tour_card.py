@@ -42,6 +42,7 @@ class TourCard(QWidget):
         self._placement: Placement | None = None
         self._frame: _TargetFrame | None = None
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
+        self.setAccessibleName("Tour")
         self.setCursor(Qt.CursorShape.ArrowCursor)
         self.heading = label("", "heading", wrap=True)
         self.number = label("", "dim")
