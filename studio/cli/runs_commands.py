@@ -146,7 +146,8 @@ def _run_row(run: Run) -> tuple[Any, ...]:
     best = run.best.get("val_loss", run.best.get("train_loss"))
     folder = "" if run.folder is None else run.folder.name
     epochs = f"{run.last.get('epoch', 0)}/{run.settings.get('epochs') or '-'}"
-    return run.number, run.name, run.state, started, epochs, run.last.get("val_loss"), best, folder
+    state = f"{run.state}, {run.loss_problem}" if run.loss_problem and not run.is_live else run.state
+    return run.number, run.name, state, started, epochs, run.last.get("val_loss"), best, folder
 
 
 def _print_rows(rows: Iterable[ComparisonRow], depth: int, *, only_differences: bool) -> None:

@@ -348,7 +348,7 @@ class TrainingSession:
         self._events.put(event)
         for problem in self._divergence.check(event):
             self._events.put(Warned(problem.within(self.document)))
-            self._recorder.describe(loss_problem=problem.message)
+            self._recorder.describe(loss_problem=problem.code, message=problem.message)
         self._recorder.write_event(event, self._weights)
         self._warn("disk", self._recorder.messages())
 

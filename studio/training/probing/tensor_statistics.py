@@ -31,7 +31,8 @@ class TensorStatistics:
     nan: int
     infinite: int
     histogram: tuple[int, ...]
-    """Counts in intervals of equal width from `low` to `high`; empty if all values are equal."""
+    """Counts in intervals of equal width from `low` to `high`, of floating-point values without zeros, which would hide
+    the others after ReLU; empty if all values are equal."""
 
 
 def tensor_statistics(tensor: Any) -> TensorStatistics:
@@ -53,7 +54,8 @@ def tensor_statistics(tensor: Any) -> TensorStatistics:
     if not values.size:
         return TensorStatistics(*shown, 0.0, 0.0, 0.0, 0.0, share, nan, infinite, ())
     low, high = float(values.min()), float(values.max())
-    bins = np.histogram(values, BINS, (low, high))[0] if low < high and np.isfinite(high - low) else ()
+    counted = values[values != 0] if values.dtype.kind == "f" else values
+    bins = np.histogram(counted, BINS, (low, high))[0] if low < high and np.isfinite(high - low) else ()
     mean, std = float(values.mean(dtype=np.float64)), float(values.std(dtype=np.float64))
     return TensorStatistics(*shown, mean, std, low, high, share, nan, infinite, tuple(int(each) for each in bins))
 

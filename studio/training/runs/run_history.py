@@ -20,6 +20,7 @@ from engine.system.files import open_regular
 from studio.document.document_errors import FileError
 from studio.document.model import Document
 from studio.document.project_files import load
+from studio.training.divergence import LOSS_PROBLEMS
 from studio.training.run_progress import RunProgress
 from studio.training.runs.curves import Array, Axis, CurveColumn, CurveTable
 from studio.training.runs.event_json import result_metrics
@@ -109,8 +110,8 @@ class Run:
 
     @property
     def loss_problem(self) -> str:
-        """The message about a loss that diverged or is NaN; empty if there is none."""
-        return str(self.metadata.get("loss_problem") or "")
+        """What is wrong with the losses, in a word: "diverged"; empty if nothing was found. `message` explains it."""
+        return LOSS_PROBLEMS.get(str(self.metadata.get("loss_problem") or ""), "")
 
     @property
     def is_live(self) -> bool:

@@ -226,7 +226,8 @@ class TrainingRunner(QObject):
             case Warned():
                 self._pending_snapshots = 0
                 if event.problem.code in LOSS_PROBLEMS and self.run is not None:
-                    self.run.metadata = {**self.run.metadata, "loss_problem": event.message}
+                    found = {"loss_problem": event.problem.code, "message": event.message}
+                    self.run.metadata = {**self.run.metadata, **found}
                 if event.problem.node is not None and self._active_session().document is self._store.document:
                     self._store.add_run_problem(event.problem)
             case _:

@@ -108,7 +108,7 @@ class TopBar(QWidget):
         # The length of a stream is unknown. A bar that stays empty would look stalled.
         self._bar.setVisible(run is not None and not (progress.step and progress.steps is None))
         kernel = self._project.runner.awaited_kernel if self._project and not progress.step else ""
-        outcome = f"{state}, diverged" if run is not None and run.loss_problem and not run.is_live else state
+        outcome = f"{state}, {run.loss_problem}" if run is not None and run.loss_problem and not run.is_live else state
         self._progress_text.setText(_progress_text(progress, state, kernel, outcome))
         if kernel:
             self._progress_text.setToolTip(_KERNEL_HELP)

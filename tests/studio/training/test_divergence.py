@@ -17,6 +17,7 @@ from studio.nodes.catalogue import catalogue
 from studio.training import Warned
 from studio.training.divergence import DivergenceDetector
 from studio.training.runs.event_json import event_to_json
+from studio.training.runs.run_history import Run
 from studio.training.runs.run_metadata import read_metadata
 from tests.studio.lowering.graphs import document
 from tests.studio.training.data_documents import arrays
@@ -125,7 +126,11 @@ def test_a_run_with_nan_in_its_validation_data_tells_it(session, tmp_path: Path)
     assert warned.problem.node == "sgd" and "first in batch 1 of the validation data" in warned.message
     assert "The inputs of 1 of 20 samples in a batch contain 1 values that are NaN" in warned.message
     stored = read_metadata(tmp_path / "out" / "run.json")
-    assert (stored["state"], stored["loss_problem"]) == ("done", warned.message)
+    assert (stored["state"], stored["loss_problem"]) == ("done", "validation-not-finite")
+    assert stored["message"] == warned.message
+    read = Run(1)
+    read.describe(stored, "done")
+    assert read.loss_problem == "val. NaN"
 
 
 def regression(source: Node) -> Document:

@@ -61,7 +61,7 @@ def test_statistics_of_values() -> None:
     found = tensor_statistics(engine.from_numpy(values))
     assert (found.shape, found.dtype, found.count, found.nan, found.infinite) == ((2, 3), "float32", 6, 1, 1)
     assert (found.low, found.high, found.mean) == (-3.0, 1.0, -0.5)
-    assert found.zeros == pytest.approx(2 / 6) and sum(found.histogram) == 4
+    assert found.zeros == pytest.approx(2 / 6) and sum(found.histogram) == 2, "without zeros"
     assert tensor_statistics(engine.ones(3)).histogram == ()
     half = tensor_statistics(engine.tensor([1.0, 3.0]).bfloat16())
     assert (half.dtype, half.mean, half.high) == ("bfloat16", 2.0, 3.0)

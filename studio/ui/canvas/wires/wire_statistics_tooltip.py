@@ -90,7 +90,7 @@ def _lines(values: TensorStatistics) -> list[str]:
 
 
 def histogram_text(counts: tuple[int, ...]) -> str:
-    """A histogram as bars of text, as high as the square root of the counts, so that zeros do not hide the rest."""
+    """A histogram as bars of text, as high as the square root of the counts, so that rare values are seen."""
     most, last = max(counts), len(_BARS) - 1
     return "".join(" " if not count else _BARS[round((count / most) ** 0.5 * last)] for count in counts)
 

@@ -20,7 +20,7 @@ from studio.ui.widgets.labels import tip
 
 Index = QModelIndex | QPersistentModelIndex
 
-WIDEST_STATE = "Running, 100%"
+WIDEST_STATE = "Stopped, diverged"
 _STATES = {
     "running": "Running",
     "paused": "Paused",
@@ -230,7 +230,7 @@ def _state(run: Run) -> str:
     share = run.progress.fraction
     if run.is_live:
         return f"{title}, {share:.0%}" if share else title
-    return f"{title}, diverged" if run.loss_problem else title
+    return f"{title}, {run.loss_problem}" if run.loss_problem else title
 
 
 def _epochs(run: Run) -> str:
@@ -241,8 +241,8 @@ def _epochs(run: Run) -> str:
 
 def _tip(run: Run, field: RunColumn) -> str:
     if field.key == "state":
-        message = run.metadata.get("message") if run.state == "failed" else None
-        return "\n".join(filter(None, (str(message or ""), run.loss_problem, _TIPS.get(run.state, ""), run.read_error)))
+        message = run.metadata.get("message") if run.state == "failed" or run.loss_problem else None
+        return "\n".join(filter(None, (str(message or ""), _TIPS.get(run.state, ""), run.read_error)))
     if field.key == "differs":
         return field.text(run).replace(" · ", "\n")
     if field.key == "name":
