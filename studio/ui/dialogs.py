@@ -175,6 +175,14 @@ def picture_to_save(parent: QWidget, suggestion: Path) -> Path | None:
     return Path(path) if Path(path).suffix else Path(path).with_suffix(f".{chosen[:3].lower()}")
 
 
+def code_to_save(parent: QWidget, suggestion: Path) -> Path | None:
+    """Ask for the file name of Python code. Returns None if the user cancels."""
+    path, _ = QFileDialog.getSaveFileName(parent, "Export code", str(suggestion), "Python files (*.py)")
+    if not path:
+        return None
+    return Path(path) if Path(path).suffix else Path(path).with_suffix(".py")
+
+
 def path_to_save(parent: QWidget, suggestion: Path) -> Path | None:
     """Ask for a file name. Returns a path with the project suffix, or None if the user cancels."""
     path, _ = QFileDialog.getSaveFileName(parent, "Save as", str(suggestion), FILTER)

@@ -201,6 +201,18 @@ def _file(window: CommandWindow) -> Iterator[Command]:
         words="save image screenshot svg png pdf",
     )
     yield Command(
+        "file.export-code",
+        "Export Python code…",
+        _action(window, files.export_code),
+        (),
+        "File",
+        "code",
+        help="Save the code of the project as a Python file, which trains without the window",
+        enabled=_when(window, lambda project: bool(project.store.document.nodes) and not project.store.report.errors),
+        reason="The graph is empty or has errors",
+        words="save script py pytorch",
+    )
+    yield Command(
         "file.close",
         "Close project",
         _action(window, files.close),
