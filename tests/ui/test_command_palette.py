@@ -7,6 +7,7 @@ from collections.abc import Callable
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QApplication, QPushButton
 from pytestqt.qtbot import QtBot
 
 from studio.document.project_templates import templates
@@ -75,6 +76,20 @@ def find(window: MainWindow, project: Project) -> Callable[[str], list[Choice]]:
 def test_words_of_newcomers_find_what_they_mean(find: Callable[[str], list[Choice]]) -> None:
     found = {text: [choice.title for choice in find(text)[:3]] for text in FIRST}
     assert {text: titles for text, titles in found.items() if titles[:1] != [FIRST[text]]} == {}
+
+
+def test_keys_return_to_the_canvas_after_a_command_of_the_button(window: MainWindow, project: Project) -> None:
+    canvas = window.project_views[project].canvas
+    canvas.setFocus()
+    button = next(each for each in window.topbar.findChildren(QPushButton) if each.text() == "Search commands")
+    QTest.mouseClick(button, Qt.MouseButton.LeftButton)
+    edit = window.command_palette.edit
+    QTest.keyClicks(edit, "zoom in")
+    before = canvas.camera.scale
+    QTest.keyClick(edit, Qt.Key.Key_Return)
+    canvas.camera.finish()
+    assert canvas.camera.scale > before
+    assert QApplication.focusWidget() is canvas
 
 
 def test_disabled_commands_say_why(window: MainWindow, project: Project, find: Callable[[str], list[Choice]]) -> None:

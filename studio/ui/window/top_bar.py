@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from PySide6.QtCore import QSize, QTimer
+from PySide6.QtCore import QSize, Qt, QTimer
 from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QHBoxLayout, QProgressBar, QVBoxLayout, QWidget
 
@@ -68,6 +68,7 @@ class TopBar(QWidget):
             _SEARCH, commands.action("help.commands").trigger, icon="search", kind="search"
         )
         search.setAccessibleName(_SEARCH)
+        search.setFocusPolicy(Qt.FocusPolicy.TabFocus)  # a click leaves the keys to what the command is about
         keys = commands.shortcuts("help.commands")
         search.setToolTip(f"Search and run commands ({keys[0]})" if keys else "Search and run commands")
         row.addWidget(search)

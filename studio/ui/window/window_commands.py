@@ -288,6 +288,7 @@ def _edit(window: CommandWindow) -> Iterator[Command]:
         "external",
         help="Edit the code of the selected Python node in a separate window, which follows the selection",
         enabled=_when(window, lambda project: selected_code(project.scope) is not None),
+        reason="Select a Python node",
     )
 
 
