@@ -192,7 +192,9 @@ class TrainingSession:
             self._changed.notify_all()
         try:
             return request.result(timeout)
-        except (TimeoutError, CancelledError):
+        except CancelledError:  # the run ended first
+            return self.steps, _copy(self._weights())
+        except TimeoutError:
             return None
 
     def explanation(self) -> Explanation | None:
