@@ -18,16 +18,19 @@ from engine.compiler.instruction import FLOAT, TraceNode, UnhashableArgument, fr
 from engine.compiler.instruction_builder import depends_on_memory_layout
 from engine.compiler.op_recorder import CaptureOwner, OpRecorder
 from engine.compiler.optimizer_replay import OptimizerStepEvent, optimizer_undo_changes
+from engine.compiler.random_op import RANDOM
 from engine.compiler.recorded_segment import RecordedSegment, adopt_saved_tensors
 from engine.compiler.replay import RandomStateEvent
 from engine.compiler.suggest_rewrite import fullgraph_error
+from engine.dtypes import NUMBERS, from_numpy
 from engine.errors import CompileError, EngineError
 from engine.modes import MODES
 from engine.observe import call_site
 from engine.ops.elementwise.update import clone
 from engine.ops.record import Op
+from engine.random import RandomNumbers
 from engine.random.philox import State
-from engine.shape import Dim
+from engine.shape import Dim, count
 from engine.tensors import Storage, Tensor
 from engine.tensors.deferred import Deferred, Form
 from engine.tensors.dispatch.in_place_call import write
@@ -174,6 +177,20 @@ class Capture(OpRecorder):
         if isinstance(found, BreakReason):
             return None
         return self._outputs(FILL, (), statics, *found)[0]
+
+    def random(self, shape: tuple[int, ...], dtype: Any, drawn: RandomNumbers, device: Device) -> Tensor | None:
+        """A tensor of random numbers; None where the op is not captured."""
+        if MODES.inference or MODES.observer is not None or any(isinstance(size, Dim) for size in shape):
+            return None
+        if not (type(drawn.first) in NUMBERS and type(drawn.second) in NUMBERS):
+            return None
+        state = drawn.reserve(count(shape), from_numpy(dtype))
+        names = {"distribution": drawn.distribution, "first": drawn.first, "second": drawn.second}
+        statics = {"shape": shape, "dtype": dtype, **names, "state": state}
+        found = self._next(RANDOM, (), statics, device, in_place=False)
+        if isinstance(found, BreakReason):
+            return self._run_eagerly(RANDOM, (), statics, found)
+        return self._outputs(RANDOM, (), statics, *found)[0]
 
     def note_reserved(self, generator: Any, words: int, state: State) -> None:
         """Notes that a generator reserved `state` for `words` words."""

@@ -32,25 +32,30 @@ import secrets
 import threading
 from collections.abc import Iterable, Iterator
 from operator import index
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from engine.backend import CPU, Device
-from engine.dtypes import DType, float32, float64
-from engine.errors import DTypeError
+from engine.dtypes import DType, float32
 from engine.modes import MODES
+from engine.random.draws import (
+    DISTRIBUTIONS,
+    integers_at,
+    normal_at,
+    uniform_at,
+    words_of_integer,
+    words_of_normal,
+    words_of_uniform,
+)
 from engine.random.philox import (
     MASK,
     State,
     Words,
     draw,
     draw_rows,
-    high_product,
-    high_product_128,
     order_of,
-    unit32,
     unit64,
 )
 
@@ -148,37 +153,20 @@ class Generator:
     def uniform(self, shape: Shape = (), dtype: DType = float32, low: float = 0.0, high: float = 1.0) -> NDArray[Any]:
         """Draw uniformly from [low, high). Rounding to the dtype may reach `high`."""
         shape, count = _shape(shape)
-        values = unit32(self._halves(count)) if _is_single(dtype) else unit64(self.bits(count))
-        if (low, high) != (0.0, 1.0):
-            values *= high - low
-            values += low
-        return _cast(values.reshape(shape), dtype)
+        return uniform_at(self.reserve(words_of_uniform(count, dtype)), count, dtype, low, high).reshape(shape)
 
     def normal(self, shape: Shape = (), dtype: DType = float32, mean: float = 0.0, std: float = 1.0) -> NDArray[Any]:
         """Draw from the normal distribution by the Box-Muller transform."""
         shape, count = _shape(shape)
-        radius, angle = self._polar32(count) if _is_single(dtype) else self._polar64(count)
-        values = np.empty((len(radius), 2), radius.dtype)
-        np.multiply(radius, np.cos(angle), out=values[:, 0])
-        np.multiply(radius, np.sin(angle), out=values[:, 1])
-        values = values.reshape(-1)[:count]
-        if (mean, std) != (0.0, 1.0):
-            values *= std
-            values += mean
-        return _cast(values.reshape(shape), dtype)
+        return normal_at(self.reserve(words_of_normal(count, dtype)), count, dtype, mean, std).reshape(shape)
 
     def integers(self, low: int, high: int, shape: Shape = ()) -> NDArray[np.int64]:
         """Draw int64 numbers uniformly from low, …, high - 1. Raises ValueError if the range is empty."""
         if not -(2**63) <= low < high <= 2**63:
             raise ValueError(f"low must be less than high within int64, but they are {low} and {high}")
         shape, count = _shape(shape)
-        span = high - low
-        words = words_of_integer(span)
-        if words == 1:
-            below = high_product(self.bits(count), span)
-        else:
-            below = high_product_128(self.bits(words * count).reshape(count, words), span)
-        return (below + np.uint64(low & MASK)).view(np.int64).reshape(shape)
+        state = self.reserve(words_of_integer(high - low) * count)
+        return integers_at(state, count, low, high).reshape(shape)
 
     def uniform_rows(self, rows: NDArray[np.int64], count: int) -> NDArray[np.float64]:
         """Draw `count` numbers from [0, 1) for each row number, R×count, without advancing the generator."""
@@ -192,45 +180,12 @@ class Generator:
         """Draw a permutation of 0, …, n - 1."""
         return order_of(self.bits(n))
 
-    def _halves(self, count: int) -> NDArray[np.uint32]:
-        """Draw `count` half words, the low half of each word first."""
-        words = self.bits((count + 1) // 2)
-        return words.astype("<u8", copy=False).view("<u4")[:count]
-
-    def _polar32(self, count: int) -> tuple[NDArray[Any], NDArray[Any]]:
-        pairs = self._halves(count + count % 2).reshape(-1, 2).astype(np.float32)
-        pairs *= np.float32(2**-32)
-        # float32 cannot represent h + 1 for large h; adding 2**-32 afterwards keeps the logarithm finite at h = 0.
-        radius = np.sqrt(np.float32(-2) * np.log(pairs[:, 0] + np.float32(2**-32)))
-        return radius, pairs[:, 1] * np.float32(2 * math.pi)
-
-    def _polar64(self, count: int) -> tuple[NDArray[Any], NDArray[Any]]:
-        pairs = unit64(self.bits(count + count % 2)).reshape(-1, 2)
-        radius = np.sqrt(-2 * np.log(pairs[:, 0] + 2**-53))
-        return radius, pairs[:, 1] * (2 * math.pi)
-
 
 def _shape(shape: Shape) -> tuple[tuple[int, ...], int]:
     sizes = tuple(index(size) for size in shape) if isinstance(shape, Iterable) else (index(shape),)
     if any(size < 0 for size in sizes):
         raise ValueError(f"sizes cannot be negative: {sizes}")
     return sizes, math.prod(sizes)
-
-
-def words_of_integer(span: int) -> int:
-    """Return the number of words that `Generator.integers` uses per number for a range of `span`."""
-    return 1 if span <= 2**32 else 2
-
-
-def _is_single(dtype: DType) -> bool:
-    """Return whether numbers of `dtype` are made from half words. float16 is rounded from float32."""
-    if not dtype.is_floating_point:
-        raise DTypeError(f"dtype must be floating-point, not {dtype.name}")
-    return dtype is not float64
-
-
-def _cast(values: NDArray[Any], dtype: DType) -> NDArray[Any]:
-    return values.astype(dtype.numpy, copy=False)
 
 
 # -- default generator ---------------------------------------------------------------------------
@@ -285,6 +240,26 @@ def drawing_from(generator: Generator) -> Iterator[None]:
         yield
     finally:
         _THREAD.generator = outer
+
+
+class RandomNumbers(NamedTuple):
+    """Numbers to draw from a generator."""
+
+    generator: Generator
+    distribution: str
+    """A key of `DISTRIBUTIONS`."""
+    first: Any = 0
+    second: Any = 0
+
+    def reserve(self, count: int, dtype: DType) -> State:
+        """Skip the words of `count` numbers."""
+        return self.generator.reserve(DISTRIBUTIONS[self.distribution].words(count, dtype, self.first, self.second))
+
+    def draw(self, shape: tuple[int, ...], dtype: DType) -> NDArray[Any]:
+        """Draw numbers for a tensor of `dtype`; some distributions return another dtype."""
+        count = math.prod(shape)
+        state = self.reserve(count, dtype)
+        return DISTRIBUTIONS[self.distribution].draw(state, count, dtype, self.first, self.second).reshape(shape)
 
 
 def manual_seed(seed: int) -> Generator:

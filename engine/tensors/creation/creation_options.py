@@ -11,7 +11,7 @@ from engine.backend import CPU, META, Device, MetaArray, namespace, resolve
 from engine.dtypes import DType
 from engine.errors import OutOfMemoryError, ShapeError
 from engine.modes import MODES
-from engine.random import Generator
+from engine.random import Generator, RandomNumbers
 from engine.shape import Dim, format_shape
 from engine.tensors.storage import Storage
 from engine.tensors.tensor import Tensor
@@ -46,12 +46,14 @@ def create_tensor(
     default: DType | None,
     options: CreationOptions,
     value: float | bool | None = None,
+    drawn: RandomNumbers | None = None,
 ) -> Tensor:
     """Return the tensor that `fill` and the keyword arguments describe.
 
     Args:
         default: dtype if the call passes none
         value: value of every element, if it is constant
+        drawn: random numbers that `fill` draws
     """
     if not _ARGUMENTS.issuperset(options):
         unknown = next(key for key in options if key not in _ARGUMENTS)
@@ -62,8 +64,11 @@ def create_tensor(
     )
     device = resolve(options.get("device")) if out is None else out.device
     result = None
-    if value is not None and MODES.fast_call is None and MODES.capture is not None and device is not META:
-        result = MODES.capture.fill(shape, dtype.numpy, value, device)
+    if MODES.fast_call is None and MODES.capture is not None and device is not META:
+        if value is not None:
+            result = MODES.capture.fill(shape, dtype.numpy, value, device)
+        elif drawn is not None:
+            result = MODES.capture.random(shape, dtype.numpy, drawn, device)
     if result is None:
         result = Tensor(_array(fill, shape, dtype, device), Storage.fresh(device))
     if out is not None:

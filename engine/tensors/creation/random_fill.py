@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from typing import Any
 
@@ -12,11 +11,10 @@ from engine import dtypes, random
 from engine.backend import CPU
 from engine.dtypes import DType
 from engine.errors import DTypeError, RangeError
-from engine.random import Generator
+from engine.modes import MODES
+from engine.random import Generator, RandomNumbers
 from engine.tensors.storage import Storage
 from engine.tensors.tensor import Tensor
-
-Draw = Callable[[Generator, tuple[int, ...]], Any]
 
 
 def new_like(x: Tensor) -> Tensor:
@@ -24,14 +22,24 @@ def new_like(x: Tensor) -> Tensor:
     return x.detach().new_empty(tuple(x.shape))
 
 
-def _fill(x: Tensor, draw: Draw, generator: Generator | None) -> Tensor:
-    """Fill `x` with drawn numbers, which autograd treats as constants."""
+def _fill(x: Tensor, generator: Generator | None, distribution: str, first: Any, second: Any = 0) -> Tensor:
+    """Fill `x` with random numbers, which autograd treats as constants."""
+    return x.copy_(_drawn_like(x, generator, distribution, first, second))
+
+
+def _drawn_like(x: Tensor, generator: Generator | None, distribution: str, first: Any, second: Any = 0) -> Tensor:
+    """Return random numbers with the shape, dtype and device of `x`."""
     if x.is_meta:
-        return x.copy_(new_like(x))
-    array = np.asarray(draw(generator or random.default_generator, tuple(x.shape)))
+        return new_like(x)
+    drawn = RandomNumbers(generator or random.default_generator, distribution, first, second)
+    if MODES.fast_call is None and MODES.capture is not None:
+        recorded = MODES.capture.random(tuple(x.shape), x.dtype.numpy, drawn, x.device)
+        if recorded is not None:
+            return recorded
+    array = drawn.draw(tuple(x.shape), x.dtype)
     with np.errstate(over="ignore"):
         values = array.astype(x.dtype.numpy, copy=False)
-    return x.copy_(Tensor(values, Storage(CPU)).to(x.device))
+    return Tensor(values, Storage(CPU)).to(x.device)
 
 
 def uniform_(self: Tensor, from_: float = 0.0, to: float = 1.0, *, generator: Generator | None = None) -> Tensor:
@@ -39,65 +47,67 @@ def uniform_(self: Tensor, from_: float = 0.0, to: float = 1.0, *, generator: Ge
     check_floating_point("uniform_", self)
     if from_ > to:
         raise RangeError(f"uniform_(): the lower bound {from_} is above the upper bound {to}")
-    return _fill(self, lambda g, shape: g.uniform(shape, self.dtype, from_, to), generator)
+    return _fill(self, generator, "uniform", from_, to)
 
 
 def normal_(self: Tensor, mean: float = 0.0, std: float = 1.0, *, generator: Generator | None = None) -> Tensor:
     """Fill with numbers from the normal distribution with `mean` and `std`."""
     check_floating_point("normal_", self)
     _check("normal_", std >= 0, f"the standard deviation cannot be negative: {std}")
-    return _fill(self, lambda g, shape: g.normal(shape, self.dtype, mean, std), generator)
+    return _fill(self, generator, "normal", mean, std)
 
 
 def log_normal_(self: Tensor, mean: float = 1.0, std: float = 2.0, *, generator: Generator | None = None) -> Tensor:
     """Fill with numbers from the log-normal distribution; `mean` and `std` are those of the logarithm."""
     check_floating_point("log_normal_", self)
     _check("log_normal_", std > 0, f"the standard deviation must be positive, not {std}")
-    return _fill(self, lambda g, shape: np.exp(g.normal(shape, _compute_dtype(self.dtype), mean, std)), generator)
+    return _fill(self, generator, "log_normal", mean, std)
 
 
 def exponential_(self: Tensor, lambd: float = 1.0, *, generator: Generator | None = None) -> Tensor:
     """Fill with numbers from the exponential distribution with rate `lambd`."""
     check_floating_point("exponential_", self)
     _check("exponential_", lambd > 0, f"the rate must be positive, not {lambd}")
-    return _fill(self, lambda g, shape: -np.log1p(-g.uniform(shape, _compute_dtype(self.dtype))) / lambd, generator)
+    return _fill(self, generator, "exponential", lambd)
 
 
 def cauchy_(self: Tensor, median: float = 0.0, sigma: float = 1.0, *, generator: Generator | None = None) -> Tensor:
     """Fill with numbers from the Cauchy distribution."""
     check_floating_point("cauchy_", self)
     _check("cauchy_", sigma > 0, f"sigma must be positive, not {sigma}")
-    return _fill(
-        self, lambda g, shape: median + sigma * np.tan(math.pi * (g.uniform(shape, dtypes.float64) - 0.5)), generator
-    )
+    return _fill(self, generator, "cauchy", median, sigma)
 
 
 def geometric_(self: Tensor, p: float, *, generator: Generator | None = None) -> Tensor:
     """Fill with numbers from the geometric distribution: trials until the first success, of probability `p`."""
     _check("geometric_", 0 < p < 1, f"p must be between 0 and 1, not {p}")
-    scale = 1 / math.log1p(-p)
-    return _fill(self, lambda g, shape: np.floor(np.log1p(-g.uniform(shape, dtypes.float64)) * scale) + 1, generator)
+    return _fill(self, generator, "geometric", p)
 
 
 def bernoulli_(self: Tensor, p: Any = 0.5, *, generator: Generator | None = None) -> Tensor:
     """Fill with 1 with probability `p` (a number or a tensor), else 0."""
+    return self.copy_(bernoulli_like(self, p, generator))
+
+
+def bernoulli_like(x: Tensor, p: Any, generator: Generator | None) -> Tensor:
+    """Return 1 with probability `p` (a number or a tensor), else 0, with the shape, dtype and device of `x`."""
     probability = p
     if isinstance(p, Tensor):
         check_floating_point("bernoulli_", p)
-        if p.is_meta or self.is_meta:
-            return self.copy_(new_like(self))
-        probability = np.broadcast_to(p.detach().cpu().double().numpy(), tuple(self.shape))
+        if p.is_meta or x.is_meta:
+            return new_like(x)
+        probability = np.broadcast_to(p.detach().cpu().double().numpy(), tuple(x.shape)).reshape(-1)
     _check(
         "bernoulli_",
         bool(np.all((np.asarray(probability) >= 0) & (np.asarray(probability) <= 1))),
         "p must be from 0 to 1",
     )
-    return _fill(self, lambda g, shape: g.uniform(shape, dtypes.float32) < probability, generator)
+    return _drawn_like(x, generator, "bernoulli", probability)
 
 
 def bernoulli_method(self: Tensor, p: float | None = None, *, generator: Generator | None = None) -> Tensor:
     """Return 1 with the probability given by each element, or with probability `p`; else 0."""
-    return bernoulli_(new_like(self), self if p is None else p, generator=generator)
+    return bernoulli_like(self.detach(), self if p is None else p, generator)
 
 
 def random_(
@@ -108,7 +118,7 @@ def random_(
         from_, to = 0, _largest_exact_integer(self.dtype) + 1 if from_ is None else from_
     first, last = from_ or 0, to
     check_limits("random_", first, last, self.dtype)
-    return _fill(self, lambda g, shape: g.integers(first, last, shape), generator)
+    return _fill(self, generator, "integers", first, last)
 
 
 METHODS: dict[str, Callable[..., Tensor]] = {
@@ -122,11 +132,6 @@ METHODS: dict[str, Callable[..., Tensor]] = {
     "random_": random_,
     "uniform_": uniform_,
 }
-
-
-def _compute_dtype(dtype: DType) -> DType:
-    """Return the dtype to compute in for a result of `dtype`."""
-    return dtypes.float64 if dtype is dtypes.float64 else dtypes.float32
 
 
 def _largest_exact_integer(dtype: DType) -> int:

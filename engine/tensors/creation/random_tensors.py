@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any, Unpack
 
 import numpy as np
@@ -11,36 +10,39 @@ from engine import dtypes, random
 from engine.backend import CPU
 from engine.dtypes import DType
 from engine.errors import DTypeError, RangeError, ShapeError
-from engine.random import Generator
+from engine.random import Generator, RandomNumbers
 from engine.tensors.creation.creation_options import CreationOptions, create_tensor, like, number, sizes
-from engine.tensors.creation.random_fill import bernoulli_, check_floating_point, check_limits, new_like
+from engine.tensors.creation.random_fill import bernoulli_like, check_floating_point, check_limits, new_like
 from engine.tensors.storage import Storage
 from engine.tensors.tensor import Tensor
 
-Draw = Callable[[Generator, tuple[int, ...], DType], Any]
-"""Draws an array from a generator, given its shape and dtype."""
-
 
 def _random_tensor(
-    name: str, draw: Draw, shape: tuple[Any, ...], default: DType | None, options: CreationOptions
+    name: str,
+    distribution: str,
+    shape: tuple[Any, ...],
+    default: DType | None,
+    options: CreationOptions,
+    first: Any = 0,
+    second: Any = 0,
 ) -> Tensor:
     """Return a tensor of random numbers. They are drawn on the CPU, so that every device gets the same numbers."""
-    generator = options.get("generator") or random.default_generator
+    drawn = RandomNumbers(options.get("generator") or random.default_generator, distribution, first, second)
 
     def fill(xp: Any, shape: tuple[Any, ...], dtype: Any) -> Any:
-        return xp.asarray(draw(generator, shape, dtypes.from_numpy(dtype))).astype(dtype, copy=False)
+        return xp.asarray(drawn.draw(shape, dtypes.from_numpy(dtype))).astype(dtype, copy=False)
 
-    return create_tensor(name, fill, shape, default, options)
+    return create_tensor(name, fill, shape, default, options, drawn=drawn)
 
 
 def rand(*size: Any, **options: Unpack[CreationOptions]) -> Tensor:
     """Return numbers from the uniform distribution on [0, 1)."""
-    return _random_tensor("rand", lambda g, shape, dtype: g.uniform(shape, dtype), sizes(size, options), None, options)
+    return _random_tensor("rand", "uniform", sizes(size, options), None, options, 0.0, 1.0)
 
 
 def randn(*size: Any, **options: Unpack[CreationOptions]) -> Tensor:
     """Return numbers from the standard normal distribution."""
-    return _random_tensor("randn", lambda g, shape, dtype: g.normal(shape, dtype), sizes(size, options), None, options)
+    return _random_tensor("randn", "normal", sizes(size, options), None, options, 0.0, 1.0)
 
 
 def randint(
@@ -55,14 +57,12 @@ def randint(
         limits.reverse()
     first, last = limits if len(limits) == 2 else (0, limits[0])
     check_limits("randint", first, last, dtypes.as_optional_dtype("randint", options.get("dtype")) or dtypes.int64)
-    return _random_tensor(
-        "randint", lambda g, shape, _: g.integers(first, last, shape), sizes((shape,)), dtypes.int64, options
-    )
+    return _random_tensor("randint", "integers", sizes((shape,)), dtypes.int64, options, first, last)
 
 
 def randperm(n: int, **options: Unpack[CreationOptions]) -> Tensor:
     """Return a random permutation of the integers 0 to n - 1."""
-    return _random_tensor("randperm", lambda g, _, dtype: g.permutation(n), sizes((n,)), dtypes.int64, options)
+    return _random_tensor("randperm", "permutation", sizes((n,)), dtypes.int64, options)
 
 
 def rand_like(input: Tensor, **options: Unpack[CreationOptions]) -> Tensor:
@@ -89,8 +89,7 @@ def normal(mean: Any, std: Any = 1.0, size: Any = None, **options: Unpack[Creati
         raise RangeError(f"normal(): a standard deviation cannot be negative: {std}")
     if size is not None:
         center = number(mean)
-        draw: Draw = lambda g, shape, dtype: g.normal(shape, dtype, center, number(std))  # noqa: E731  (typed, as `def` would not be)
-        return _random_tensor("normal", draw, sizes((size,)), None, options)
+        return _random_tensor("normal", "normal", sizes((size,)), None, options, center, number(std))
     first = mean if isinstance(mean, Tensor) else std
     if not isinstance(first, Tensor):
         raise TypeError("normal() needs a size if mean and std are numbers")
@@ -106,7 +105,7 @@ def bernoulli(
     input: Tensor, p: float | None = None, *, generator: Generator | None = None, out: Tensor | None = None
 ) -> Tensor:
     """Return 1 with the probability given by each element of `input`, or with probability `p`; else 0."""
-    result = bernoulli_(new_like(input), input if p is None else p, generator=generator)
+    result = bernoulli_like(input.detach(), input if p is None else p, generator)
     return result if out is None else out.resize_(result.shape).copy_(result)
 
 
