@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from engine.dtypes import from_numpy
 from engine.ops.record import Op
 from engine.random.draws import DISTRIBUTIONS
@@ -16,7 +18,8 @@ def _kernel_random(
 ) -> Any:
     """Random numbers at a state, drawn on the CPU, so that every device gets the same numbers."""
     drawn = DISTRIBUTIONS[distribution].draw(state, count(shape), from_numpy(dtype), first, second)
-    return xp.asarray(drawn.reshape(shape)).astype(dtype, copy=False)
+    with np.errstate(over="ignore"):
+        return xp.asarray(drawn.reshape(shape)).astype(dtype, copy=False)
 
 
 _kernel_random.__name__ = "random"

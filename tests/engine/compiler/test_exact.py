@@ -19,8 +19,13 @@ SIZES = (24, 24, 10, 24, 10, 7, 24)
 """Of batches: each new one is recorded."""
 
 
+class Noise(nn.Module):
+    def forward(self, x: Any) -> Any:
+        return x + engine.randn_like(x) * engine.empty(x.shape[1]).bernoulli_(0.5)
+
+
 class Training:
-    """A step with what keeps state: running means, dropout, moments, a growing count, sums over steps."""
+    """A step with what keeps state: running means, dropout, noise, moments, a growing count, sums over steps."""
 
     def __init__(self) -> None:
         engine.manual_seed(1)
@@ -30,6 +35,7 @@ class Training:
             nn.GELU(),
             nn.Dropout(0.3),
             nn.LayerNorm(16),
+            Noise(),
             nn.Tanh(),
             nn.Linear(16, 5),
         )
