@@ -7,6 +7,7 @@ training thread, which crashes Qt. A full collection takes 0.1 s with a large gr
 from __future__ import annotations
 
 import gc
+import linecache
 import time
 
 from PySide6.QtCore import QObject, QTimer
@@ -30,6 +31,15 @@ def collect_if_needed(oldest: int = _FULL) -> None:
         gc.collect(max(generations))
 
 
+def forget_source_lines() -> None:
+    """Free the cached lines of source files: PySide reads each imported module, and keeps about 40 MB of lines.
+
+    Tracebacks read a file again. Generated code has no file, so its lines stay.
+    """
+    for name in [name for name in linecache.cache if not name.startswith("<")]:
+        linecache.cache.pop(name, None)
+
+
 def _exceeded() -> list[int]:
     counts = enumerate(zip(gc.get_count(), gc.get_threshold(), strict=True))
     return [generation for generation, (count, limit) in counts if count > limit]
@@ -47,6 +57,7 @@ class GarbageCollector(QObject):
         self._idle_checks = 0
         self._delayed_checks = 0
         gc.disable()
+        forget_source_lines()
         gc.collect()
         gc.freeze()  # modules stay loaded, so exclude them from later collections
         self._timer.start()
@@ -63,4 +74,6 @@ class GarbageCollector(QObject):
         self._delayed_checks = self._delayed_checks + 1 if _FULL in _exceeded() else 0
         is_pause = self._idle_checks >= _PAUSE or self._delayed_checks > _LONGEST_DELAY
         collect_if_needed(_FULL if is_pause else _FULL - 1)
+        if self._idle_checks == _PAUSE:
+            forget_source_lines()
         self._cpu_seconds = time.thread_time()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import linecache
 import threading
 import weakref
 from collections.abc import Iterator
@@ -65,3 +66,13 @@ def test_full_collections_wait_for_a_pause(
         QApplication.processEvents()
     assert collected == [1, 1]
     qtbot.waitUntil(lambda: 2 in collected)
+
+
+def test_lines_of_source_files_are_freed(qtbot: QtBot) -> None:
+    generated = "<test of generated code>"
+    linecache.cache[generated] = (2, None, ["x\n"], generated)
+    assert linecache.getlines(__file__)
+    GarbageCollector().stop()
+    assert __file__ not in linecache.cache
+    assert linecache.getlines(generated) == ["x\n"]
+    del linecache.cache[generated]

@@ -97,8 +97,9 @@ def test_wires_are_rerouted_after_changes_of_nodes(make_view: MakeView) -> None:
     user = MouseAndKeyboard(view)
     start = user.node("b")
     user.hold(start, start + QPoint(0, 6), start + QPoint(0, 12))
-    assert wires_behind_nodes(view) == []
+    assert wires_behind_nodes(view) == [("a.output -> d.input", "b")]  # into which the node can be inserted
     user.release(start)
+    assert wires_behind_nodes(view) == []
     user.drag(user.node("b"), user.node("b") + QPoint(0, 240))
     assert wires_behind_nodes(view) == []
     view.store.edit("Remove", lambda document: edits.remove(document, ["c"]))

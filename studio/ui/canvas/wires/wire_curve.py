@@ -129,7 +129,7 @@ class WireCurve:
             or max(_half_perimeter(self.box), _half_perimeter(other.box)) > _MAX_COMPARED_SIZE
         ):
             return 0.0
-        shared = self._cell_set & other._neighbor_cells
+        shared = self._cells.keys() & other._neighbor_cells
         if not shared:
             return 0.0
         order = self._cells
@@ -141,6 +141,11 @@ class WireCurve:
             longest = max(longest, run)
         return longest * _CELL
 
+    def forget_cells(self) -> None:
+        """Free the cells, which take more memory than the rest of a wire. They are computed again when needed."""
+        for name in ("_cells", "_neighbor_cells"):
+            self.__dict__.pop(name, None)
+
     @cached_property
     def _cells(self) -> dict[int, int]:
         """Numbers of the grid cells along the curve, each with its position on the curve."""
@@ -148,10 +153,6 @@ class WireCurve:
         for piece in self.pieces:
             found.update(dict.fromkeys(_horizontal_cells(piece) if piece.is_horizontal else _curved_cells(piece)))
         return {cell: index for index, cell in enumerate(found)}
-
-    @cached_property
-    def _cell_set(self) -> frozenset[int]:
-        return frozenset(self._cells)
 
     @cached_property
     def _neighbor_cells(self) -> frozenset[int]:

@@ -20,6 +20,7 @@ from studio.ui.canvas.geometry import Box
 from studio.ui.canvas.nodes.node_item import NodeItem
 from studio.ui.canvas.wires.route_search import Obstacles
 from studio.ui.canvas.wires.spatial_index import SpatialIndex
+from studio.ui.canvas.wires.wire_curve import WireCurve
 from studio.ui.canvas.wires.wire_item import WireItem
 
 _MAX_WIRES = 64
@@ -57,6 +58,8 @@ class WireRouter(QObject):
         """The wires in `_waiting`."""
         self._changed: set[WireItem] = set()
         """Wires with other curves since the last call of `take_changed`."""
+        self._compared: dict[int, WireCurve] = {}
+        """The curves that routes were compared with, by id."""
         self._paused = False
         self._timer = QTimer(self)
         self._timer.setSingleShot(True)
@@ -147,6 +150,8 @@ class WireRouter(QObject):
             changed = self._route(1) or changed
         if changed or not self._queued:  # labels of wires wait for the last route
             self.rerouted.emit()
+        if not self._queued:
+            self._forget_cells()
         self._schedule()
 
     def _schedule(self) -> None:
@@ -154,6 +159,13 @@ class WireRouter(QObject):
             self._timer.start(0)
         else:
             self._timer.stop()
+
+    def _forget_cells(self) -> None:
+        """Free the memory that the curves of a large graph need only while wires are routed."""
+        if len(self._wires) > _MANY:
+            for curve in self._compared.values():
+                curve.forget_cells()
+        self._compared.clear()
 
     def _wires_near(self, areas: Iterable[Box]) -> set[WireItem]:
         return {wire for area in areas for wire in self.wire_boxes.near(area)}
@@ -203,7 +215,9 @@ class WireRouter(QObject):
             if each.rank < wire.rank and each.wire.source != wire.wire.source
         ]
         nodes = self.node_boxes.near(area)
+        curves = [each.curve for each in others] if len(others) <= _MAX_WIRES else []
+        self._compared.update((id(curve), curve) for curve in (*curves, wire.curve))
         return Obstacles(
             [box for node, box in nodes.items() if node not in self._lifted] if self._lifted else list(nodes.values()),
-            [each.curve for each in others] if len(others) <= _MAX_WIRES else (),
+            curves,
         )
