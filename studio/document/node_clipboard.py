@@ -96,6 +96,15 @@ def paste(
     return document, tuple(renamed.values())
 
 
+def copied_names(text: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Names of the nodes and of the frames in a clipboard text; none if it contains no nodes."""
+    try:
+        piece, _ = _read(text)
+    except EditError:
+        return (), ()
+    return tuple(piece.nodes), tuple(piece.frames)
+
+
 def _with_params(document: Document, name: str) -> Node:
     """A node with the parameters that it has, even if they are those of another one."""
     node = document.nodes[name]

@@ -33,6 +33,8 @@ def in_document(problems: Iterable[Problem], expansion: Expansion) -> Iterator[P
         elif unfed is None:
             fix = None if problem.fix is None else _lifted(problem.fix, expansion)
             problem = _at_promoted(problem, expansion)
+            if problem.fix is not None and fix is None:
+                problem = _to_fix_by_hand(problem, expansion)
             yield replace(problem, fix=fix, wire=_wire_on_canvas(problem.wire, expansion))
         elif unfed not in seen:
             seen.add(unfed)
@@ -59,6 +61,14 @@ def _at_promoted(problem: Problem, expansion: Expansion) -> Problem:
     instance = scope.prefix + name
     message = f"{problem.message} {inner} of {path} is {param} of {instance}."
     return replace(problem, message=message, node=instance, port=None, affected=problem.affected or path)
+
+
+def _to_fix_by_hand(problem: Problem, expansion: Expansion) -> Problem:
+    """A problem without a button: its message says which block to edit."""
+    if problem.node is None or "." not in problem.node:
+        return problem
+    scope, _ = expansion.locate(problem.node)
+    return replace(problem, message=f"{problem.message} Edit the block {scope.block} for that.")
 
 
 def _unused_instance(path: str) -> Problem:

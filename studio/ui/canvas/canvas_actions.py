@@ -217,7 +217,10 @@ class CanvasActions:
         text = QGuiApplication.clipboard().text()
         at = at if at is not None else self._camera.visible.center()
         to_grid = self._scene.options.snap
-        self._paste("Paste nodes", text, (to_grid(at.x()), to_grid(at.y())), with_inputs)
+        nodes, frames = node_clipboard.copied_names(text)
+        count = f"{len(frames)} frames" if len(frames) > 1 else "a frame" if frames else ""
+        what = " and ".join(filter(None, (_described(nodes), count if len(nodes) != 1 else "")))
+        self._paste(f"Paste {what}".strip(), text, (to_grid(at.x()), to_grid(at.y())), with_inputs)
 
     def duplicate(self) -> None:
         """Copy the selected nodes with the wires between them, and the selected frames, to the room below them."""

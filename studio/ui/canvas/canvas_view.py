@@ -131,6 +131,7 @@ class CanvasView(QGraphicsView):
     def _connect(self, themes: ThemeManager) -> None:
         self.camera.changed.connect(self._on_zoom_changed)
         self.overlays.hint.template_requested.connect(self.template_requested)
+        self.overlays.bar.group_requested.connect(self.group)
         self.auto_layout.finished.connect(self._on_nodes_moved)
         self.auto_layout.progress.connect(self._show_message)
         self.auto_layout.graph_placed.connect(self.canvas_actions.open_at_readable_zoom)
@@ -141,6 +142,7 @@ class CanvasView(QGraphicsView):
         self.store.report_changed.connect(self._on_report_changed)
         self.store.selection_changed.connect(self._on_selection_changed)
         self.store.location_changed.connect(self._on_location_changed)
+        self.store.project.refused.connect(self._on_edit_refused)
         themes.changed.connect(self._on_theme_changed)
 
     # -- for the window
@@ -233,6 +235,7 @@ class CanvasView(QGraphicsView):
 
     def group(self) -> None:
         """Turn the selected nodes into a block, and open the name editor of its instance."""
+        self.setFocus(Qt.FocusReason.OtherFocusReason)
         if (name := self.block_actions.group()) is not None:
             self.overlays.open_editor(name, self.block_actions.name_block)
 
@@ -428,6 +431,11 @@ class CanvasView(QGraphicsView):
     def _on_location_changed(self) -> None:
         self.canvas_scene.select_wires(())
         self._on_nodes_moved()
+
+    def _on_edit_refused(self, reason: str) -> None:
+        """Show the reason where the user looks; the status bar shows those of edits in panels."""
+        if self.hasFocus():
+            self.overlays.show_refusal(reason)
 
     def _on_zoom_changed(self) -> None:
         zoom = Zoom(self.camera.scale, self.devicePixelRatioF())

@@ -6,9 +6,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from engine.shape import Spec
+from studio.document import blocks
+from studio.document.library_copies import existing_copy
 from studio.document.model import Endpoint
 from studio.lowering.analysis.block_types import known_type
-from studio.lowering.analysis.library_types import library_type
+from studio.lowering.analysis.library_types import LibraryType, library_type
 from studio.lowering.analysis.successors import Side, Successors, fits_dimensions
 from studio.nodes.palette_search import SearchMatch, search_node_types
 from studio.nodes.types import NodeType, PortType
@@ -37,9 +39,13 @@ class Offer:
     bonus: Mapping[str, float] = field(default_factory=dict[str, float])
     """By type: what is added to the score of a match."""
 
+    equal: frozenset[str] = frozenset()
+    """Keys of blocks of libraries that the project has as well. A search shows only the project's."""
+
     def search(self, text: str) -> list[SearchMatch]:
         """The best matches of a text."""
-        return search_node_types(self.types, text, lambda kind: self.bonus.get(kind.key, 0.0), MAX_MATCHES)
+        types = [kind for kind in self.types if kind.key not in self.equal] if self.equal else self.types
+        return search_node_types(types, text, lambda kind: self.bonus.get(kind.key, 0.0), MAX_MATCHES)
 
 
 class PaletteOffers:
@@ -51,12 +57,25 @@ class PaletteOffers:
         self._store = store
         self.usage = usage or NodeUsage()
         self.libraries = libraries
-        self._made: tuple[object, tuple[NodeType, ...]] = (None, ())
+        self._made: tuple[object, tuple[LibraryType, ...]] = (None, ())
         """Blocks of libraries, and the types made of them."""
+        self._equal_types: tuple[object, object, frozenset[str]] = (None, None, frozenset())
+        """Blocks of the project and types of the libraries, and the result of `_equal` for them."""
 
     def types(self) -> tuple[NodeType, ...]:
         """All types that can be added to the shown graph, then the blocks of the libraries."""
         return (*self._store.node_types, *self._library_types())
+
+    def _equal(self) -> frozenset[str]:
+        """Keys of library types whose definition the project has, unchanged, as a type that can be added."""
+        document, types = self._store.document, self._library_types()
+        known_blocks, known_types, found = self._equal_types
+        if known_blocks is not document.blocks or known_types is not types:
+            addable = {kind.key for kind in self._store.node_types}
+            copies = ((kind.key, existing_copy(document, kind.entry)) for kind in types if kind.entry is not None)
+            found = frozenset(key for key, name in copies if name is not None and blocks.type_of(name) in addable)
+            self._equal_types = document.blocks, types, found
+        return found
 
     def refresh(self) -> None:
         """Read changed files of the user's library, in the background, for the next offer."""
@@ -67,7 +86,7 @@ class PaletteOffers:
         """A type by its key."""
         return next((kind for kind in self.types() if kind.key == key), None)
 
-    def _library_types(self) -> tuple[NodeType, ...]:
+    def _library_types(self) -> tuple[LibraryType, ...]:
         entries = self.libraries.blocks if self.libraries else ()
         known_entries, types = self._made
         if known_entries is not entries:
@@ -80,7 +99,7 @@ class PaletteOffers:
         """All types, the most used ones suggested."""
         used = self.usage.weights()
         suggested = [kind for key in used if (kind := self.find(key)) is not None]
-        return Offer(self.types(), suggested=suggested[:SUGGESTED], bonus=self._bonus({}, None))
+        return Offer(self.types(), suggested=suggested[:SUGGESTED], bonus=self._bonus({}, None), equal=self._equal())
 
     def after(self, name: str) -> Offer:
         """All types, those suggested that usually follow a node."""
@@ -105,7 +124,7 @@ class PaletteOffers:
         node_type = known_type(self._store.document, self._store.catalogue, fixed.node)
         hint = f"Nodes that {'accept' if side == 'output' else 'provide'} {fixed}"
         if node_type is None:
-            return Offer(types, hint, bonus=self._bonus({}, None))
+            return Offer(types, hint, bonus=self._bonus({}, None), equal=self._equal())
         return self._around(node_type, fixed, side, types, types, hint)
 
     def _around(
@@ -123,7 +142,7 @@ class PaletteOffers:
         rank = {each.key: weights[each.key] + 0.5 * used.get(each.key, 0.0) for each in fitting if each.key in weights}
         by_key = {each.key: each for each in fitting}
         suggested = [by_key[key] for key in sorted(rank, key=lambda key: -rank[key])[:SUGGESTED]]
-        return Offer(types, hint, suggested, self._bonus(weights, spec, (each.key for each in types)))
+        return Offer(types, hint, suggested, self._bonus(weights, spec, (each.key for each in types)), self._equal())
 
     def _spec(self, end: Endpoint) -> Spec | None:
         """Shape and dtype at an output; before a node is checked, those before it if it keeps the dimensions."""

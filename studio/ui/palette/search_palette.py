@@ -17,7 +17,7 @@ from studio.ui.palette.palette_offers import Offer
 from studio.ui.theme.theme import ThemeManager
 from studio.ui.widgets.announcement import announce
 from studio.ui.widgets.inputs import LineEdit
-from studio.ui.widgets.labels import quoted
+from studio.ui.widgets.labels import label, quoted
 
 WIDTH = 480
 MAX_HEIGHT = 380
@@ -45,8 +45,7 @@ class SearchPalette(QWidget):
         self.model = NodeTypeTree(self)
         self.tree = _tree(self.model, PaletteDelegate(themes, wide=True, parent=self))
         self.tree.clicked.connect(self._choose)
-        self.note = QLabel()
-        self.note.setProperty("role", "dim")
+        self.note = label("", "dim", wrap=True)
         self.note.setContentsMargins(12, 8, 12, 8)
         self.keys = QLabel("Enter adds · Shift+Enter continues · conv 64 k3 sets sizes")
         self.keys.setProperty("role", "dim")
@@ -144,7 +143,7 @@ class SearchPalette(QWidget):
 
     def _arrange(self, headings: int, rows: int) -> None:
         """Fit the height to the content, within the parent."""
-        content = headings * HEADING + rows * ROW + 4 if rows else self.note.sizeHint().height() + 4
+        content = headings * HEADING + rows * ROW + 4 if rows else self._note_height() + 12
         height = min(content + self.field.sizeHint().height() + self.keys.sizeHint().height() + 28, MAX_HEIGHT)
         parent = self.parentWidget()
         assert parent is not None
@@ -155,6 +154,11 @@ class SearchPalette(QWidget):
         top = min(self._position.y(), room.bottom() - MAX_HEIGHT)
         rect.moveTop(max(top, room.top()))
         self.setGeometry(rect)
+
+    def _note_height(self) -> int:
+        parent = self.parentWidget()
+        assert parent is not None
+        return self.note.heightForWidth(min(WIDTH, parent.width() - 16) - 16)
 
     def _choose(self, index: QModelIndex, *, stays_open: bool = False) -> None:
         match = self.model.search_match(index)

@@ -135,6 +135,8 @@ class DockArea(QObject):
             bar.setFocusPolicy(Qt.FocusPolicy.TabFocus if bar.count() else Qt.FocusPolicy.NoFocus)
             bar.setExpanding(False)
             bar.setDocumentMode(True)
+            bar.setElideMode(Qt.TextElideMode.ElideNone)
+            bar.setUsesScrollButtons(True)
             if bar.property("role") != "dense":
                 bar.setProperty("role", "dense")
                 bar.style().polish(bar)

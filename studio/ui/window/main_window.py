@@ -93,6 +93,7 @@ class MainWindow(CommandWindow):
         self.tabs.setDocumentMode(True)
         self.tabs.setTabsClosable(True)
         self.tabs.setMovable(True)
+        self.tabs.setElideMode(Qt.TextElideMode.ElideNone)  # scroll buttons appear instead
         self.setCentralWidget(self._central_widget())
         self.tour = Tour(self)
         self._toolbar = self._add_toolbar()

@@ -48,6 +48,7 @@ from studio.ui.theme.theme import ThemeManager
 from studio.ui.trials.learning_rate_dialog import LearningRateDialog
 from studio.ui.trials.overfit_dialog import OverfitDialog
 from studio.ui.trials.trial_dialog import TrialDialog
+from studio.ui.widgets import buttons
 
 _LIVE_VALUES_MS = 200
 """Minimum interval between updates of live numbers on the canvas; each update repaints part of it."""
@@ -88,6 +89,7 @@ class ProjectView(QObject):
                 partial(block_library_row, self.block_library, project.scope),
                 partial(port_section, project.scope),
             ],
+            several=self._group_button,
         )
         self.runs = RunsPanel(store, runner, project.library, settings)
         self.problems = ProblemsPanel(store)
@@ -153,6 +155,12 @@ class ProjectView(QObject):
         store.selection_changed.connect(self._show_trained)
         store.report_changed.connect(self._show_trained)
         project.scope.location_changed.connect(self._on_location_changed)
+
+    def _group_button(self) -> QWidget:
+        """The button for several selected nodes."""
+        button = buttons.text_button("Group into block", self.canvas.group, icon="block")
+        button.setToolTip("Replace the selected nodes by one node that contains them (Ctrl+G)")
+        return button
 
     def _connect_compile(self) -> None:
         """Keep the selection of the Compile panel and the canvas overlay in sync."""

@@ -47,7 +47,7 @@ class StatusBar(QStatusBar):
         self.addWidget(self._message, 1)
         self._clear_timer = QTimer(self)
         self._clear_timer.setSingleShot(True)
-        self._clear_timer.timeout.connect(lambda: self._message.setText(""))
+        self._clear_timer.timeout.connect(lambda: self._set_message(""))
         self.addPermanentWidget(self.compile_button)
         self._parameters, self._macs, self._memory, self._device, self._zoom = (self._value_label() for _ in range(5))
         self._parameters.setToolTip("Number of trainable parameters")
@@ -91,28 +91,30 @@ class StatusBar(QStatusBar):
         self.refresh()
 
     def _show_figures(self) -> None:
-        """Show the figures of the project, the most important first, as far as there is room."""
-        style = Qt.ToolButtonStyle.ToolButtonTextBesideIcon
-        if self.width() < _NARROW:
-            style = Qt.ToolButtonStyle.ToolButtonIconOnly
-        self.compile_button.setToolButtonStyle(style)
-        room = (
-            self.width()
-            - self.check.sizeHint().width()
-            - self.compile_button.sizeHint().width()
-            - _MIN_MESSAGE
-            - 3 * _SPACING
-        )
+        """Show the figures of the project, the most important first, as far as a message leaves room."""
+        self.compile_button.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonTextBesideIcon)
+        message = max(self._message.sizeHint().width(), _MIN_MESSAGE)
+        room = self.width() - self.check.sizeHint().width() - message - 3 * _SPACING
+        needed = self.compile_button.sizeHint().width()
+        if self.width() < _NARROW or (needed > room and self._message.text()):
+            self.compile_button.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonIconOnly)
+            needed = self.compile_button.sizeHint().width()
+        self.compile_button.setMinimumWidth(needed)
+        room -= needed
         for value in (self._zoom, self._parameters, self._device, self._memory, self._macs):
             room -= value.sizeHint().width() + _SPACING
             value.setVisible(self._project is not None and room >= 0)
 
     def show_status(self, text: str) -> None:
         """Show a message for a few seconds."""
-        self._message.setText(text)
+        self._set_message(text)
         announce(self, text)
         self._shows_refusal = False
         self._clear_timer.start(_MESSAGE_MS)
+
+    def _set_message(self, text: str) -> None:
+        self._message.setText(text)
+        self._show_figures()
 
     def _show_refusal(self, text: str) -> None:
         """Show why a graph cannot run, until the graph changes."""

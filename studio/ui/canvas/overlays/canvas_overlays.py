@@ -12,6 +12,7 @@ from studio.ui.canvas.canvas_actions import CanvasActions
 from studio.ui.canvas.canvas_context import CanvasContext
 from studio.ui.canvas.frames.frame_editor import Field, FrameEditor
 from studio.ui.canvas.frames.frame_geometry import TITLE, box_of
+from studio.ui.canvas.geometry import bounds
 from studio.ui.canvas.hit_testing import NO_HIT, Hit
 from studio.ui.canvas.nodes.node_layout import HEADER
 from studio.ui.canvas.overlays.breadcrumb_bar import BreadcrumbBar
@@ -190,6 +191,19 @@ class CanvasOverlays(QObject):
         """Show a short text beside the pointer."""
         position = at or QPointF(self._view.viewport().rect().center())
         self.pointer_message.show_message(text, position.toPoint())
+
+    def show_refusal(self, text: str) -> None:
+        """Show why an edit was refused, below the selected nodes."""
+        viewport, camera = self._view.viewport().rect(), self._context.camera
+        box = bounds(self._context.scene.boxes(self._context.store.selection).values())
+        at = QPointF(viewport.center())
+        if box is not None:
+            corner = camera.to_view(QPointF(box.left, box.bottom))
+            at = QPointF(
+                min(max(corner.x(), viewport.left()), viewport.right()),
+                min(max(corner.y(), viewport.top()), viewport.bottom()),
+            )
+        self.pointer_message.show_message(text, at.toPoint())
 
     # -- finding nodes
 

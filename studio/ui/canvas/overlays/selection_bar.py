@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QPoint, QRect, QRectF, Qt
+from PySide6.QtCore import QPoint, QRect, QRectF, Qt, Signal
 from PySide6.QtGui import QPainter, QPaintEvent
 from PySide6.QtWidgets import QHBoxLayout, QWidget
 
@@ -24,7 +24,10 @@ _AXES: tuple[tuple[Axis, str], ...] = (("x", "Distribute horizontally"), ("y", "
 
 
 class SelectionBar(QWidget):
-    """Buttons that align, distribute and lay out nodes. They do not take the focus from the canvas."""
+    """Buttons that align, distribute, lay out and group nodes. They do not take the focus from the canvas."""
+
+    group_requested = Signal()
+    """Turn the selected nodes into a block."""
 
     def __init__(self, actions: CanvasActions, themes: ThemeManager, parent: QWidget) -> None:
         super().__init__(parent)
@@ -41,6 +44,7 @@ class SelectionBar(QWidget):
                 for axis, tip in _AXES
             ),
             buttons.icon_button("layout", "Lay out", actions.lay_out),
+            buttons.icon_button("block", "Group into block", self.group_requested.emit),
         ]
         for button in self.buttons:
             button.setFocusPolicy(Qt.FocusPolicy.NoFocus)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QFrame, QScrollArea, QWidget
@@ -19,9 +19,16 @@ from studio.ui.window import keyboard_focus
 class InspectorPanel(QScrollArea):
     """Reuses its form while it matches the selection, so that typing is not interrupted."""
 
-    def __init__(self, store: ScopeStore, offers: Sequence[RowFactory] = (), parent: QWidget | None = None) -> None:
+    def __init__(
+        self,
+        store: ScopeStore,
+        offers: Sequence[RowFactory] = (),
+        parent: QWidget | None = None,
+        *,
+        several: Callable[[], QWidget] | None = None,
+    ) -> None:
         super().__init__(parent)
-        self._store, self._offers = store, offers
+        self._store, self._offers, self._several = store, offers, several
         self.setAccessibleName("Inspector")
         self.setWidgetResizable(True)
         self.setFrameShape(QFrame.Shape.NoFrame)
@@ -88,7 +95,7 @@ class InspectorPanel(QScrollArea):
             # setWidget would delete the form immediately, and the change may come from one of its fields.
             self.takeWidget().deleteLater()
         if names:
-            form = NodeForm(self._store, names, self._offers)
+            form = NodeForm(self._store, names, self._offers, self._several)
             form.reveal_requested.connect(self.ensureWidgetVisible)
             self.setWidget(form)
         else:

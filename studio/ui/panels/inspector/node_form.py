@@ -7,7 +7,7 @@ from dataclasses import replace
 from functools import partial
 from typing import Any, TypeAlias, cast
 
-from PySide6.QtCore import Signal
+from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QGridLayout, QHBoxLayout, QVBoxLayout, QWidget
 
 from engine.data.file_access import format_bytes
@@ -44,12 +44,19 @@ class NodeForm(QWidget):
 
     Args:
         offers: builders of extra rows below the parameters
+        several: builder of a row below the header of several nodes
     """
 
     reveal_requested = Signal(QWidget)
     """A part of the form to scroll into view."""
 
-    def __init__(self, store: ScopeStore, names: Sequence[str], offers: Sequence[RowFactory] = ()) -> None:
+    def __init__(
+        self,
+        store: ScopeStore,
+        names: Sequence[str],
+        offers: Sequence[RowFactory] = (),
+        several: Callable[[], QWidget] | None = None,
+    ) -> None:
         super().__init__()
         self.setObjectName("page")
         self._store = store
@@ -65,6 +72,8 @@ class NodeForm(QWidget):
         else:
             header = MultiSelectionHeader(len(names))
         self._column.addWidget(header)
+        if several is not None and len(names) > 1:
+            self._column.addWidget(several(), 0, Qt.AlignmentFlag.AlignLeft)
         self._mark = header.mark
         self._mark.clicked.connect(self._go_to_problems)
         self.rows = [

@@ -35,6 +35,8 @@ from studio.ui.widgets.inputs import LineEdit
 _WIDTHS = {"name": 100, "epochs": 80, "started": 96, "differs": 240}
 """Initial column widths in pixels. Other columns fit their titles."""
 _MIN_COLUMN_WIDTH = 72
+_MAX_NAME_WIDTH = 220
+"""Initial width of the column of names, as far as they need it. Tooltips show longer ones."""
 _CELL_PADDING = 16
 """Horizontal padding of a cell."""
 
@@ -106,6 +108,7 @@ class RunList(QWidget):
         )
         self.table.toggled.connect(self.toggled)
         self.table.renamed.connect(self.renamed)
+        self.table.dataChanged.connect(self._fit_names)
         self.table.modelAboutToBeReset.connect(self._remember)
         self.table.modelReset.connect(self._restore)
         self.view.selectionModel().selectionChanged.connect(self._emit_chosen)
@@ -176,6 +179,13 @@ class RunList(QWidget):
             self.view.setColumnWidth(column, self._widths.get(field.key, self._width(field)))
             self.view.setColumnHidden(column, field.key in self._hidden)
 
+    def _fit_names(self, *_: object) -> None:
+        """Widen the column of names for a new or renamed run, unless the user has resized it."""
+        if "name" not in self._widths and self.table.fields:
+            width = self._width(self.table.fields[0])
+            if width != self.view.columnWidth(0):
+                self.view.setColumnWidth(0, width)
+
     def _choose_columns(self, position: QPoint) -> None:
         menu = QMenu(self)
         for field in self.table.fields[1:]:
@@ -191,6 +201,8 @@ class RunList(QWidget):
 
     def _width(self, field: RunColumn) -> int:
         """Initial width of a column."""
+        if field.key == "name":
+            return min(max(self.view.sizeHintForColumn(0), _WIDTHS["name"]), _MAX_NAME_WIDTH)
         if field.key in _WIDTHS:
             return _WIDTHS[field.key]
         widest = WIDEST_STATE if field.key == "state" else field.title

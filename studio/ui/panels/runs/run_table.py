@@ -246,7 +246,7 @@ def _tip(run: Run, field: RunColumn) -> str:
     if field.key == "differs":
         return field.text(run).replace(" · ", "\n")
     if field.key == "name":
-        return "\n".join(filter(None, (run.note, str(run.folder or "Not saved to disk"))))
+        return "\n".join(filter(None, (run.name, run.note, str(run.folder or "Not saved to disk"))))
     return ""
 
 
