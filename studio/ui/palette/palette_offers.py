@@ -95,11 +95,20 @@ class PaletteOffers:
             self._made = entries, types
         return types
 
-    def anywhere(self) -> Offer:
-        """All types, the most used ones suggested."""
+    def anywhere(self, *, lists_equal: bool = False) -> Offer:
+        """All types, the most used ones suggested.
+
+        Args:
+            lists_equal: whether a search also finds blocks of libraries that the project has
+        """
         used = self.usage.weights()
         suggested = [kind for key in used if (kind := self.find(key)) is not None]
-        return Offer(self.types(), suggested=suggested[:SUGGESTED], bonus=self._bonus({}, None), equal=self._equal())
+        return Offer(
+            self.types(),
+            suggested=suggested[:SUGGESTED],
+            bonus=self._bonus({}, None),
+            equal=frozenset() if lists_equal else self._equal(),
+        )
 
     def after(self, name: str) -> Offer:
         """All types, those suggested that usually follow a node."""

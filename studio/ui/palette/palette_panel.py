@@ -95,7 +95,7 @@ class PalettePanel(QWidget):
         return super().eventFilter(watched, event)
 
     def _search(self, text: str) -> None:
-        offer = self._offers.anywhere()
+        offer = self._offers.anywhere(lists_equal=True)  # the menu of a row manages the library
         self._types = offer.types
         if text.strip():
             matches = offer.search(text)
