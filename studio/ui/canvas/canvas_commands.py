@@ -257,6 +257,16 @@ def _wiring(make: _CommandFactory) -> tuple[Command, ...]:
             words="pick link",
         ),
         make(
+            "wire-values",
+            "Show values on wire",
+            lambda v: v.values_requested.emit(v.canvas_scene.selected_wires[0]),
+            "Shift+W",
+            menu=menu,
+            when=lambda v: len(v.canvas_scene.selected_wires) == 1,
+            reason="Select one wire",
+            words="statistics mean histogram tensor nan",
+        ),
+        make(
             "reroute",
             "Add reroute point",
             lambda v: v.add_reroute_point(),

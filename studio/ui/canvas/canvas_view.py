@@ -72,6 +72,8 @@ class CanvasView(QGraphicsView):
     """Paths of dropped data files, and the scene position of the drop."""
     template_requested = Signal()
     """The button on the empty canvas was clicked."""
+    values_requested = Signal(object)
+    """The statistics of a Wire were asked for with a key."""
     parameters_requested = Signal()
     """Enter was pressed: focus the fields of the selected node."""
 
@@ -339,10 +341,10 @@ class CanvasView(QGraphicsView):
             self._pointer_controller.leave()
         return super().viewportEvent(event)
 
-    def show_tooltip(self, position: QPoint) -> None:
-        """Show what is at a position of the screen."""
+    def show_tooltip(self, position: QPoint, hit: Hit | None = None) -> None:
+        """Show what is at a position of the screen, or what is given."""
         at = self.camera.to_scene(self.viewport().mapFromGlobal(position))
-        hit = self.canvas_scene.hit(at)
+        hit = hit or self.canvas_scene.hit(at)
         parts = [tooltip(self.store, self.canvas_scene, hit), *(source(hit, at) for source in self.tooltip_sources)]
         QToolTip.showText(position, "<hr>".join(part for part in parts if part), self)
 

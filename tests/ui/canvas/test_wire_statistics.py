@@ -6,7 +6,7 @@ import threading
 from pathlib import Path
 
 import pytest
-from PySide6.QtCore import QPoint, QPointF
+from PySide6.QtCore import QPoint, QPointF, Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QToolTip
 from pytestqt.qtbot import QtBot
@@ -15,6 +15,7 @@ from studio.document import edits
 from studio.document.model import Node
 from studio.training.probing import tensor_statistics
 from studio.ui.canvas.canvas_view import CanvasView
+from studio.ui.canvas.wires import wire_statistics_tooltip
 from studio.ui.window.main_window import MainWindow
 from tests.ui.canvas.conftest import wire
 from tests.ui.canvas.test_heat_map import document
@@ -60,6 +61,24 @@ def test_resting_on_a_wire_shows_the_statistics_of_a_batch(window: MainWindow, q
     rest_on(window, "digits.samples -> scale.samples")
     qtbot.waitUntil(lambda: "digits.samples -&gt; scale.samples" in QToolTip.text())
     assert "tatistics" not in QToolTip.text(), "samples are in the Data panel"
+
+
+def test_a_key_shows_and_speaks_the_statistics_of_the_selected_wire(
+    window: MainWindow, qtbot: QtBot, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    spoken: list[str] = []
+    monkeypatch.setattr(wire_statistics_tooltip, "announce", lambda _, text: spoken.append(text))
+    canvas = window.canvas
+    assert canvas is not None
+    canvas.camera.center_on(QPointF(*canvas.canvas_scene.wires[wire("small.output -> block.input")].curve.at(0.5)))
+    canvas.camera.finish()
+    canvas.canvas_scene.select_wires([wire("small.output -> block.input")])
+    canvas.setFocus()
+    QTest.keyClick(canvas, Qt.Key.Key_W, Qt.KeyboardModifier.ShiftModifier)
+    qtbot.waitUntil(lambda: bool(spoken) and "<td>mean" in QToolTip.text())
+    assert "64×64 float32" in spoken[0] and "std" in spoken[0] and "<" not in spoken[0]
+    QTest.keyClick(canvas, Qt.Key.Key_W, Qt.KeyboardModifier.ShiftModifier)
+    assert len(spoken) == 2, "known values are spoken at once"
 
 
 def test_wires_inside_a_block_have_statistics(window: MainWindow, qtbot: QtBot) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import html
 
 from PySide6.QtCore import QEvent, QObject, QPoint, QPointF
-from PySide6.QtGui import QMouseEvent
+from PySide6.QtGui import QMouseEvent, QTextDocumentFragment
 
 from studio.document.model import Wire
 from studio.nodes.types import PortType
@@ -14,6 +14,7 @@ from studio.ui import number_format
 from studio.ui.canvas.canvas_view import CanvasView
 from studio.ui.canvas.hit_testing import Hit
 from studio.ui.project.wire_statistics import WireStatistics, WireStatisticsSource
+from studio.ui.widgets.announcement import announce
 
 _TENSORS = frozenset({PortType.TENSOR, PortType.LOSS})
 _BARS = "▁▂▃▄▅▆▇█"
@@ -29,7 +30,10 @@ class WireStatisticsTooltip(QObject):
         """The wire whose tooltip is shown."""
         self._position = QPoint()
         view.tooltip_sources.append(self._text)
+        self._is_asked = False
+        """Whether a key asked for the values, which are spoken then."""
         view.viewport().installEventFilter(self)
+        view.values_requested.connect(self._ask)
         source.changed.connect(self._refresh)
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
@@ -42,8 +46,25 @@ class WireStatisticsTooltip(QObject):
                 self._leave()
         return False
 
+    def _ask(self, wire: Wire) -> None:
+        """Show the values of a wire at its middle."""
+        curve = self._view.canvas_scene.wires[wire].curve
+        middle = self._view.camera.to_view(QPointF(*curve.at(0.5))).toPoint()
+        self._is_asked = True
+        self._view.show_tooltip(self._view.viewport().mapToGlobal(middle), Hit(wire=wire))
+        if not self._source.is_busy:
+            self._announce()
+
+    def _announce(self) -> None:
+        """Speak what is shown."""
+        if self._is_asked and self._wire is not None:
+            self._is_asked = False
+            found = QTextDocumentFragment.fromHtml(statistics_text(self._source.request(self._wire)))
+            announce(self._view, found.toPlainText())
+
     def _leave(self) -> None:
         self._wire = None
+        self._is_asked = False
         self._source.cancel()
 
     def _text(self, hit: Hit, at: QPointF) -> str:
@@ -54,9 +75,10 @@ class WireStatisticsTooltip(QObject):
         return statistics_text(self._source.request(hit.wire))
 
     def _refresh(self) -> None:
-        """Show the result where the pointer rests."""
-        if self._wire is not None:
-            self._view.show_tooltip(self._position)
+        """Show the result where the pointer rests, or where it was asked for."""
+        if self._wire is not None and self._wire in self._view.canvas_scene.wires:
+            self._view.show_tooltip(self._position, Hit(wire=self._wire))
+            self._announce()
 
 
 def statistics_text(found: WireStatistics) -> str:
