@@ -3,87 +3,36 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import partial
 
 from PySide6.QtWidgets import QWidget
 
+from studio.ui.canvas.arranging_commands import arranging_commands
+from studio.ui.canvas.canvas_command_factory import CanvasCommandFactory
 from studio.ui.canvas.canvas_style import FRAME_TOKENS
 from studio.ui.canvas.canvas_view import CanvasView
 from studio.ui.canvas.frames.frame_actions import COLORS
 from studio.ui.canvas.wires.wire_graph import Direction
-from studio.ui.command_registry import NEEDS_PROJECT, Command
+from studio.ui.command_registry import Command
 
-_MISSING_NODES = (NEEDS_PROJECT, "Select a node", "Select two nodes", "Select three nodes")
-"""Why a command is disabled, by the number of nodes that it needs."""
 _DIRECTIONS: tuple[Direction, ...] = ("left", "right", "up", "down")
 
 
 def canvas_commands(current: Callable[[], CanvasView | None], scope: QWidget) -> tuple[Command, ...]:
     """Commands for the canvas that `current()` returns. Their keys work while `scope` has the focus."""
-    make = _CommandFactory(current, scope)
+    make = CanvasCommandFactory(current, scope)
     return (
         *_editing(make),
         *_framing(make),
         *_wiring(make),
         *_selecting(make),
         *_viewing(make),
-        *_arranging(make),
+        *arranging_commands(make),
         *_blocks(make),
         *_navigating(make),
     )
 
 
-class _CommandFactory:
-    def __init__(self, current: Callable[[], CanvasView | None], scope: QWidget) -> None:
-        self._current = current
-        self._scope = scope
-
-    def __call__(
-        self,
-        id: str,
-        title: str,
-        run: Callable[[CanvasView], object],
-        *keys: str,
-        menu: str = "",
-        icon: str = "",
-        needs: int = 0,
-        separated: bool = False,
-        when: Callable[[CanvasView], bool] = lambda _: True,
-        token: str = "text",
-        reason: str = "",
-        words: str = "",
-    ) -> Command:
-        """A command that is enabled when at least `needs` nodes are selected and `when` holds.
-
-        Args:
-            reason: why it is disabled; by default, that too few nodes are selected
-            words: further words that find it
-        """
-        return Command(
-            f"canvas.{id}",
-            title,
-            partial(self._run, run),
-            keys,
-            menu=menu,
-            icon=icon,
-            token=token,
-            enabled=partial(self._is_enabled, needs, when),
-            reason=reason or _MISSING_NODES[needs],
-            words=words,
-            separated=separated,
-            scope=self._scope,
-        )
-
-    def _run(self, run: Callable[[CanvasView], object]) -> None:
-        if (view := self._current()) is not None:
-            run(view)
-
-    def _is_enabled(self, count: int, when: Callable[[CanvasView], bool]) -> bool:
-        view = self._current()
-        return view is not None and len(view.store.selection) >= count and when(view)
-
-
-def _editing(make: _CommandFactory) -> tuple[Command, ...]:
+def _editing(make: CanvasCommandFactory) -> tuple[Command, ...]:
     return (
         make(
             "add",
@@ -222,7 +171,7 @@ def _has_renamable(view: CanvasView) -> bool:
     return len(view.store.selection) == 1 or (not view.store.selection and len(view.canvas_scene.frames.selected) == 1)
 
 
-def _wiring(make: _CommandFactory) -> tuple[Command, ...]:
+def _wiring(make: CanvasCommandFactory) -> tuple[Command, ...]:
     menu = "Edit/Wire"
     return (
         make(
@@ -288,7 +237,7 @@ def _wiring(make: _CommandFactory) -> tuple[Command, ...]:
     )
 
 
-def _framing(make: _CommandFactory) -> tuple[Command, ...]:
+def _framing(make: CanvasCommandFactory) -> tuple[Command, ...]:
     menu = "Edit/Frame"
     return (
         make(
@@ -335,7 +284,7 @@ def _framing(make: _CommandFactory) -> tuple[Command, ...]:
     )
 
 
-def _selecting(make: _CommandFactory) -> tuple[Command, ...]:
+def _selecting(make: CanvasCommandFactory) -> tuple[Command, ...]:
     return (
         make(
             "select-all", "Select all", lambda v: v.canvas_actions.select_all(), "Ctrl+A", menu="Edit", separated=True
@@ -351,7 +300,7 @@ def _selecting(make: _CommandFactory) -> tuple[Command, ...]:
     )
 
 
-def _viewing(make: _CommandFactory) -> tuple[Command, ...]:
+def _viewing(make: CanvasCommandFactory) -> tuple[Command, ...]:
     return (
         make(
             "fit-selection",
@@ -404,88 +353,7 @@ def _viewing(make: _CommandFactory) -> tuple[Command, ...]:
     )
 
 
-def _arranging(make: _CommandFactory) -> tuple[Command, ...]:
-    menu = "Edit/Arrange"
-    return (
-        make(
-            "layout",
-            "Lay out",
-            lambda v: v.canvas_actions.lay_out(),
-            "L",
-            menu=menu,
-            icon="layout",
-            words="arrange tidy organize auto",
-        ),
-        make(
-            "align-left",
-            "Align left edges",
-            lambda v: v.canvas_actions.align("left"),
-            menu=menu,
-            icon="align-left",
-            needs=2,
-            separated=True,
-        ),
-        make(
-            "align-center",
-            "Align horizontal centers",
-            lambda v: v.canvas_actions.align("center"),
-            menu=menu,
-            icon="align-center",
-            needs=2,
-        ),
-        make(
-            "align-right",
-            "Align right edges",
-            lambda v: v.canvas_actions.align("right"),
-            menu=menu,
-            icon="align-right",
-            needs=2,
-        ),
-        make(
-            "align-top",
-            "Align top edges",
-            lambda v: v.canvas_actions.align("top"),
-            menu=menu,
-            icon="align-top",
-            needs=2,
-        ),
-        make(
-            "align-middle",
-            "Align vertical centers",
-            lambda v: v.canvas_actions.align("middle"),
-            menu=menu,
-            icon="align-middle",
-            needs=2,
-        ),
-        make(
-            "align-bottom",
-            "Align bottom edges",
-            lambda v: v.canvas_actions.align("bottom"),
-            menu=menu,
-            icon="align-bottom",
-            needs=2,
-        ),
-        make(
-            "distribute-x",
-            "Distribute horizontally",
-            lambda v: v.canvas_actions.distribute("x"),
-            menu=menu,
-            icon="distribute-x",
-            needs=3,
-            separated=True,
-        ),
-        make(
-            "distribute-y",
-            "Distribute vertically",
-            lambda v: v.canvas_actions.distribute("y"),
-            menu=menu,
-            icon="distribute-y",
-            needs=3,
-        ),
-    )
-
-
-def _blocks(make: _CommandFactory) -> tuple[Command, ...]:
+def _blocks(make: CanvasCommandFactory) -> tuple[Command, ...]:
     menu = "Edit/Block"
     return (
         make(
@@ -569,7 +437,7 @@ def _blocks(make: _CommandFactory) -> tuple[Command, ...]:
     )
 
 
-def _navigating(make: _CommandFactory) -> tuple[Command, ...]:
+def _navigating(make: CanvasCommandFactory) -> tuple[Command, ...]:
     """Arrow keys select the next node; with Shift they move the selected nodes."""
     moves = (
         make(
