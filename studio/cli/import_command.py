@@ -28,7 +28,8 @@ _LONGEST = 30
 
 def import_data(
     path: Annotated[
-        Path, typer.Argument(metavar="DATA", help="Table, array or text file, folder of images, or FILE.py[:CLASS].")
+        Path,
+        typer.Argument(metavar="DATA", help="Table, array or text file, folder of images, or FILE.py[:CLASS]."),
     ],
     out: Annotated[
         Path, typer.Option("--out", "-o", metavar="FILE", help=f"Project file to create or extend ({SUFFIX}).")

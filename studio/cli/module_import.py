@@ -14,7 +14,7 @@ SUFFIX = ".py"
 
 
 def is_module(path: Path) -> bool:
-    """Whether a path is `FILE.py` or `FILE.py:Class`."""
+    """Whether a path is `FILE.py`, `FILE.py:Class` or `FILE.py:Class(64)`."""
     return _parts(path)[0].suffix == SUFFIX
 
 
@@ -40,8 +40,8 @@ def with_module(
 
 
 def _parts(path: Path) -> tuple[Path, str | None]:
-    file, colon, title = path.name.rpartition(":")
-    return (path.with_name(file), title) if colon and file.endswith(SUFFIX) else (path, None)
+    file, mark, title = str(path).partition(f"{SUFFIX}:")
+    return (Path(f"{file}{SUFFIX}"), title) if mark else (path, None)
 
 
 __all__ = ["is_module", "with_module"]

@@ -145,13 +145,13 @@ def modules_to_import(parent: QWidget, folder: Path | None) -> list[Path]:
 
 
 def class_to_import(parent: QWidget, path: Path, classes: Sequence[str]) -> str:
-    """Ask which module class of a file becomes a block, by default the last. An empty text if the user cancels."""
+    """Ask which module class of a file becomes a block, or which call makes it. An empty text if the user cancels."""
     dialog = QInputDialog(parent)
     dialog.setWindowTitle("Import module")
-    dialog.setLabelText(f"{path.name} has {len(classes)} module classes. The blocks that a class uses are added, too.")
+    dialog.setLabelText(f"{path.name} has {len(classes)} modules. The blocks that a module uses are added, too.")
     dialog.setOption(QInputDialog.InputDialogOption.UseListViewForComboBoxItems)
     dialog.setComboBoxItems(list(classes))
-    dialog.setTextValue(classes[-1])
+    dialog.setTextValue(next((each for each in classes if each.endswith("()")), classes[-1]))
     dialog.setOkButtonText("Import")
     return dialog.textValue() if dialog.exec() else ""
 

@@ -133,6 +133,19 @@ def test_the_class_of_a_file_with_several_is_chosen(
     assert project.store.document.nodes[name].type == block
 
 
+def test_a_function_that_makes_the_module_is_chosen_by_default(
+    qtbot: QtBot, window: MainWindow, project: Project, tmp_path: Path
+) -> None:
+    file = tmp_path / "net.py"
+    file.write_text(f"{SOURCE}\n\ndef small():\n    return Net()\n")
+    assert window.canvas is not None
+    shown = answer(qtbot, Qt.Key.Key_Return)
+    window.canvas.import_files([file])
+    assert shown == [["small()", "Net"]]
+    (name,) = project.scope.selection
+    assert project.store.document.nodes[name].type == "block.Net"
+
+
 def test_an_import_is_cancelled(qtbot: QtBot, window: MainWindow, project: Project, tmp_path: Path) -> None:
     file = tmp_path / "net.py"
     file.write_text(TWO_CLASSES)

@@ -9,11 +9,10 @@ from typing import cast
 
 from studio.lowering.source_import.constructor_expressions import Expressions, File
 from studio.lowering.source_import.expansion_values import Part, Scope, bounded, is_constant, to_expression
+from studio.lowering.source_import.initial_weights import sets_weights
 from studio.lowering.source_import.source_errors import refuse, shown
 
 LIST = "nn.ModuleList"
-_WEIGHTS = frozenset({"modules", "named_modules", "parameters", "named_parameters", "children"})
-"""Methods of modules that loops over weights use."""
 
 
 class Evaluator(Expressions):
@@ -25,6 +24,8 @@ class Evaluator(Expressions):
         """The last assignment to each attribute that is a layer."""
         self.rest: list[ast.stmt] = []
         """Statements that follow, such as those that freeze layers."""
+        self.initial_weights: list[int] = []
+        """Lines that set initial weights, which are left out."""
 
     def run(self, body: Sequence[ast.stmt], scope: Scope, base: ast.ClassDef | None = None) -> tuple[bool, Part]:
         """Run statements. Whether one returned, and what."""
@@ -39,10 +40,8 @@ class Evaluator(Expressions):
                     branch = then if self.known(test, scope) else otherwise
                     if (ended := self.run(branch, scope, base))[0]:
                         return ended
-                case ast.For(iter=ast.Call(func=ast.Attribute(value=ast.Name(id="self"), attr=name))) if (
-                    name in _WEIGHTS
-                ):
-                    refuse(statement, "The loop sets initial weights, which a graph does not have. Remove it.")
+                case _ if sets_weights(statement, self.file.names):
+                    self.initial_weights.append(statement.lineno)
                 case ast.For(target=target, iter=source, body=inner, orelse=[]):
                     for each in self.elements(source, scope):
                         self.bind(target, each, scope)
@@ -51,6 +50,9 @@ class Evaluator(Expressions):
                 case _:
                     self._simple(statement, scope, base)
         return False, None
+
+    def has_attribute(self, name: object) -> bool:
+        return name in self.made or f"self.{name}" in self.attributes or name in self.methods
 
     def _simple(self, statement: ast.stmt, scope: Scope, base: ast.ClassDef | None) -> None:
         match statement:

@@ -23,6 +23,7 @@ from studio.lowering.source_import.expansion_values import (
 )
 from studio.lowering.source_import.source_errors import refuse, shown
 
+_TYPES = {"int": int, "float": float, "bool": bool, "str": str, "list": list, "tuple": tuple, "dict": dict}
 SEQUENCE, LIST, IDENTITY = "nn.Sequential", "nn.ModuleList", "Identity"
 _MOST_STEPS = 100_000
 _DEPTH = 20
@@ -250,7 +251,11 @@ class Expressions(ABC):
             case ast.Name() | ast.Attribute(value=ast.Name(id="math")) if (
                 name := ast.unparse(node.func)
             ) in FUNCTIONS and name not in scope:
-                parts = [self._peek(each, scope) if name == "len" else self.evaluate(each, scope) for each in node.args]
+                parts = (
+                    [self._peek(node.args[0], scope)]
+                    if name == "len" and node.args
+                    else self._spliced(node.args, scope)
+                )
                 for part in parts:
                     if isinstance(part, ast.AST):
                         self.need(node, part)
@@ -272,9 +277,24 @@ class Expressions(ABC):
             return self._inlined(node, self.file.functions[function.id], scope)
         if function.id in self.file.classes:
             return self.file.instance(self._plain(node, function, scope), function.id, self)
+        if function.id == "isinstance" and len(node.args) == 2:
+            return self._is_instance(node, scope)
+        if function.id == "hasattr" and len(node.args) == 2 and ast.unparse(node.args[0]) == "self":
+            return self.has_attribute(self.constant(node.args[1], scope))
         if function.id == "dict" and not node.args:
             return bounded(node, {each.arg: self.evaluate(each.value, scope) for each in node.keywords if each.arg})
         return self._of_library(node, function, scope)
+
+    def _is_instance(self, node: ast.Call, scope: Scope) -> bool:
+        part, wanted = self._peek(node.args[0], scope), node.args[1]
+        names = [each.id for each in ast.walk(wanted) if isinstance(each, ast.Name)]
+        if isinstance(part, ast.AST) or not names or not all(name in _TYPES for name in names):
+            return self.need(node, part)
+        return isinstance(part, tuple(_TYPES[name] for name in names))
+
+    @abstractmethod
+    def has_attribute(self, name: object) -> bool:
+        """Whether `self` has an attribute so far."""
 
     def _of_library(self, node: ast.Call, function: ast.expr, scope: Scope) -> Part:
         is_sequence = self.file.names.path(function) == SEQUENCE
@@ -327,13 +347,20 @@ class Expressions(ABC):
         self._depth += 1
         if self._depth > _DEPTH:
             refuse(node, f"{shown(node.func)} calls itself too often.")
-        part = self.run(function.body, self.bound(function, node, scope, skip))[1]
+        part = self.run(function.body, self.bound(function, node, scope, skip, allow_more=skip == 0))[1]
         self._depth -= 1
         return part
 
-    def bound(self, function: ast.FunctionDef, call: ast.Call, scope: Scope, skip: int = 0) -> Scope:
-        """The arguments of a call by name."""
-        declared, defaults = argument_defaults(function, skip)
+    def bound(
+        self, function: ast.FunctionDef, call: ast.Call, scope: Scope, skip: int = 0, *, allow_more: bool = False
+    ) -> Scope:
+        """The arguments of a call by name.
+
+        Args:
+            skip: number of leading arguments that the call does not give, such as `self`
+            allow_more: whether the function may take other arguments by `**`
+        """
+        declared, defaults = argument_defaults(function, skip, allow_more=allow_more)
         given: Scope = dict(zip(declared, self._spliced(call.args, scope), strict=False))
         for keyword in call.keywords:
             part = self.evaluate(keyword.value, scope)
@@ -345,6 +372,9 @@ class Expressions(ABC):
                 if name not in defaults:
                     refuse(call, f"{shown(call)} needs {name}.")
                 given[name] = self.evaluate(defaults[name], {})
+        if function.args.kwarg is not None:
+            given[function.args.kwarg.arg] = {name: given.pop(name) for name in list(given) if name not in declared}
+            return given
         if unknown := next((name for name in given if name not in declared), None):
             refuse(call, f"{shown(call.func)} has no argument {unknown}.")
         return given
@@ -355,10 +385,12 @@ class Expressions(ABC):
             refuse(node, "The class has too many layers or calls to be expanded.")
 
 
-def argument_defaults(function: ast.FunctionDef, skip: int) -> tuple[list[str], dict[str, ast.expr]]:
+def argument_defaults(
+    function: ast.FunctionDef, skip: int, *, allow_more: bool = False
+) -> tuple[list[str], dict[str, ast.expr]]:
     """The arguments of a function, and the defaults of some. Raises SourceError."""
     arguments = function.args
-    if arguments.vararg or arguments.kwarg or arguments.posonlyargs:
+    if arguments.vararg or (arguments.kwarg and not allow_more) or arguments.posonlyargs:
         refuse(function, f"{function.name} takes plain arguments only. Remove * and **.")
     listed = [each.arg for each in arguments.args]
     defaults = dict(zip(listed[len(listed) - len(arguments.defaults) :], arguments.defaults, strict=True))

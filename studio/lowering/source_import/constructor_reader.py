@@ -10,6 +10,7 @@ from typing import Any
 
 from studio.document import node_names as naming
 from studio.lowering.source_import.callables import ImportedNames, layer_type
+from studio.lowering.source_import.initial_weights import sets_weights
 from studio.lowering.source_import.literal_values import literal_value
 from studio.lowering.source_import.module_source import REQUIRED, Argument, Each, ModuleSource, Value
 from studio.lowering.source_import.source_errors import refuse, shown
@@ -106,7 +107,7 @@ class _Reader:
                 self.made.layers[name] = replace(self.made.layers[name], tied_to=owner)
             case ast.Assign(targets=[ast.Name(id=name)], value=value):
                 self._scope[name] = literal_value(value, self._scope)
-            case ast.Expr(value=ast.Call() as call) if _sets_weights(call.func, self._names):
+            case _ if sets_weights(statement, self._names):
                 refuse(statement, f"{shown(statement)} sets initial weights, which a graph does not have. Remove it.")
             case _:
                 refuse(
@@ -261,12 +262,6 @@ def _is_base_init(function: ast.expr) -> bool:
             return True
         case _:
             return False
-
-
-def _sets_weights(function: ast.expr, names: ImportedNames) -> bool:
-    """Whether it is `nn.init.normal_` or `self.apply`."""
-    path = names.path(function) or ""
-    return path.startswith("nn.init.") or shown(function) == "self.apply"
 
 
 def _each(node: ast.expr, row: Any) -> Each:

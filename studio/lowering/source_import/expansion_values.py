@@ -97,7 +97,9 @@ def _written(part: Part, at: ast.AST) -> ast.expr:
     elif isinstance(part, list):
         made = ast.List([_written(each, at) for each in cast("Sequence[Any]", part)], ast.Load())
     elif isinstance(part, dict):
-        refuse(at, f"{shown(at)} is a dictionary. Write the values by name.")
+        pairs = cast("dict[Any, Part]", part)
+        keys: list[ast.expr | None] = [_written(key, at) for key in pairs]
+        made = ast.Dict(keys, [_written(value, at) for value in pairs.values()])
     else:
         made = ast.Constant(cast("Any", part))
     return ast.copy_location(made, at)

@@ -74,6 +74,11 @@ class _Method:
             case ast.If(test=test, body=then, orelse=otherwise) if is_constant(known := self._known(test, ...)):
                 if known is not ...:
                     return self.statements(then if known else otherwise)
+            case ast.Assign(targets=[ast.Name(id=name)], value=value) if is_constant(
+                known := self._known(value, ...)
+            ) and (known is not ...):
+                self._scope[name] = known
+                return []
             case ast.Assign(targets=[ast.Name() as variable], value=value) if (owner := _sized(value, 0)) is not None:
                 return [self._batch_size(statement, variable, owner)]
             case ast.Assign(targets=[ast.Tuple(elts=[ast.Name() as variable, *_])], value=value) if (

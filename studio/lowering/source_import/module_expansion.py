@@ -7,7 +7,7 @@ structure depends on its arguments becomes a class for each of their values.
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from studio.lowering.source_import.callables import ImportedNames
@@ -26,6 +26,8 @@ from studio.lowering.source_import.source_errors import SourceError, refuse, sho
 from studio.lowering.source_import.source_reader import Source
 
 _MOST_CLASSES = 200
+_DEEPEST = 20
+"""Deepest nesting of classes that are expanded."""
 
 
 def expand_modules(source: Source, name: str) -> Source:
@@ -42,6 +44,25 @@ def expand_modules(source: Source, name: str) -> Source:
     return replace(source, classes=file.expanded)
 
 
+def expand_call(source: Source, call: ast.Call) -> tuple[Source, ast.Call]:
+    """The source with the class expanded that a call makes, and a call of this class with the arguments that remain.
+
+    Args:
+        call: of a class, or of a function that returns an instance of one
+
+    Raises:
+        SourceError: it depends on something that is no constant.
+    """
+    file = _File(source)
+    try:
+        made = Evaluator(file, {}, ()).evaluate(call, {})
+    except RecursionError:
+        raise SourceError("The source is nested too deeply. Split it into several statements.") from None
+    if not isinstance(made, ast.Call) or not isinstance(made.func, ast.Name) or made.func.id not in file.expanded:
+        raise SourceError(f"{shown(call)} makes no instance of a module class of the file.")
+    return replace(source, classes=file.expanded), made
+
+
 class _File:
     def __init__(self, source: Source) -> None:
         self.names: ImportedNames = source.names
@@ -53,7 +74,7 @@ class _File:
         self._structural: dict[str, set[str]] = {name: set() for name in source.classes}
         """Arguments that decide on the structure, by class."""
         self._titles: dict[tuple[str, str], str] = {}
-        self._open: list[str] = []
+        self._open: list[tuple[str, str]] = []
 
     def _constants(self, statements: Iterable[ast.stmt]) -> Scope:
         """The values of variables, as far as they are constants."""
@@ -123,6 +144,7 @@ class _File:
         Args:
             arguments: names in the values that are arguments of the class around
         """
+        self._structural[title] |= {name for name, part in given.items() if _is_structural(part, arguments)}
         while True:
             fixed = {name: given[name] for name in sorted(self._structural[title])}
             names = {each.id for part in fixed.values() for each in _names(part)} & arguments
@@ -135,7 +157,10 @@ class _File:
 
     def _add_structural(self, title: str, needed: NeedsConstants, given: Scope) -> None:
         if missing := next((name for name in needed.names if name not in given), None):
-            refuse(needed.node, f"{shown(needed.node)} depends on the argument {missing}. Give it a default.")
+            refuse(
+                needed.node,
+                f"{shown(needed.node)} depends on the argument {missing}. Give it a default, or import a call.",
+            )
         self._structural[title] |= needed.names
 
     def expand(self, title: str, fixed: Scope) -> str:
@@ -144,13 +169,13 @@ class _File:
         if key in self._titles:
             return self._titles[key]
         definition = self.classes[title]
-        if title in self._open or len(self.expanded) > _MOST_CLASSES:
+        if key in self._open or len(self._open) > _DEEPEST or len(self.expanded) > _MOST_CLASSES:
             refuse(definition, f"The class {title} contains itself, or has too many variants.")
-        self._open.append(title)
+        self._open.append(key)
         try:
             made = self._class(definition, fixed)
         finally:
-            self._open.remove(title)
+            self._open.remove(key)
         number = sum(1 for name, _ in self._titles if name == title)
         made.name = title if not number else f"{title}{number + 1}"
         while made.name in self.expanded or (number and made.name in self.classes):
@@ -175,7 +200,7 @@ class _File:
             evaluator.run(init.body, scope, self._parent(owner))
         used = called_methods(methods)
         made = [expand_method(method, evaluator) for name, method in methods.items() if name in used]
-        body: list[ast.stmt] = [*_docstring(definition)]
+        body: list[ast.stmt] = [*_docstring(definition, evaluator.initial_weights)]
         body.append(self._constructor(definition, free, given, evaluator))
         return ast.copy_location(ast.ClassDef(definition.name, definition.bases, [], [*body, *made], []), definition)
 
@@ -188,7 +213,8 @@ class _File:
         arguments = ast.arguments([], list(map(ast.arg, names)), None, [], [], None, defaults)
         stored: list[ast.stmt] = []
         for key, part in evaluator.attributes.items():
-            if not isinstance(part, (list, dict)):
+            is_class = not is_constant(part) and not any(each.id in free for each in _names(part))
+            if not isinstance(part, (list, dict)) and not is_class:
                 target = ast.Attribute(ast.Name("self", ast.Load()), key.removeprefix("self."), ast.Store())
                 stored.append(ast.Assign([target], to_expression(part, definition)))
         for each in stored:
@@ -222,12 +248,14 @@ class _File:
         return next((each for each in body if isinstance(each, ast.FunctionDef) and each.name == "__init__"), None)
 
 
-def _docstring(definition: ast.ClassDef) -> Iterable[ast.stmt]:
-    match definition.body[:1]:
-        case [ast.Expr(value=ast.Constant(value=str())) as text]:
-            yield text
-        case _:
-            pass
+def _docstring(definition: ast.ClassDef, initial_weights: Sequence[int]) -> Iterable[ast.stmt]:
+    """The docstring, with a note on the lines that are left out."""
+    text = ast.get_docstring(definition) or ""
+    if initial_weights:
+        lines = ", ".join(map(str, sorted(set(initial_weights))))
+        text = f"{text}\n\nThe initial weights that the file sets (line {lines}) are not imported.".strip()
+    if text:
+        yield ast.copy_location(ast.Expr(ast.Constant(text)), definition)
 
 
 def _names(part: Part) -> Iterable[ast.Name]:
@@ -235,8 +263,15 @@ def _names(part: Part) -> Iterable[ast.Name]:
         yield from (node for node in ast.walk(expression) if isinstance(node, ast.Name))
 
 
+def _is_structural(part: Part, arguments: frozenset[str]) -> bool:
+    """Whether a value cannot be a parameter: a dictionary, a class, a function or a layer."""
+    if is_constant(part):
+        return isinstance(part, dict)
+    return not any(each.id in arguments for each in _names(part))
+
+
 def _written(part: Part) -> str:
     return repr(part) if is_constant(part) else repr([ast.dump(each) for each in expressions(part)])
 
 
-__all__ = ["expand_modules"]
+__all__ = ["expand_call", "expand_modules"]

@@ -98,3 +98,13 @@ def test_parts_without_a_graph_become_python_nodes(
         "blocks_2",
     ]
     assert not Path("executed").exists()
+
+
+def test_a_call_makes_the_block(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("net.py").write_text(f"{SOURCE}\n\ndef tiny(**options):\n    return Net(**options)\n")
+    assert cli.main(["import", "net.py:tiny(classes=3)", "--out", "net.gradwire"]) == 0
+    assert load(Path("net.gradwire")).nodes["net"].params == {"classes": 3}
+    assert cli.main(["import", "net.py:Residual(16, slope=1 / 4)", "--out", "block.gradwire"]) == 0
+    assert load(Path("block.gradwire")).nodes["residual"].params["slope"] == 0.25
+    assert not Path("executed").exists()

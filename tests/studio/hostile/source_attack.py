@@ -152,9 +152,13 @@ def main(folder: str) -> None:
         for text in edited:
             attempt(lambda text=text: apply_checked(document, report, program, text, catalogue()))
             attempt(lambda text=text: import_module(text, catalogue(), "Net"))
+    for value in VALUES:
+        attempt(lambda value=value: import_module(constructor("self.a = nn.ReLU()"), catalogue(), f"Net({value})"))
+        attempt(lambda value=value: import_module(constructor("self.a = nn.ReLU()"), catalogue(), value))
     for text in FILES:
         attempt(lambda text=text: import_module(text, catalogue()))
         attempt(lambda text=text: import_module(text, catalogue(), python_nodes=True))
+        attempt(lambda text=text: import_module(text, catalogue(), "Net(8)"))
         attempt(lambda text=text: apply_checked(document, report, program, text, catalogue()))
         attempt(lambda text=text: apply_checked(document, report, program, f"{text}\n{source}", catalogue()))
     outcome = {"executed": executed, "pwned": os.path.exists("pwned"), "found": found, "slowest": slowest}

@@ -253,10 +253,10 @@ FILES = {
 }
 
 
-def with_digits(text: str) -> Document:
+def with_digits(text: str, title: str | None = None) -> Document:
     """A project in which the imported block classifies digits."""
     has_code = text.endswith(PYTHON_NODES)
-    document, made = with_blocks(Document(), import_module(text, catalogue(), python_nodes=has_code))
+    document, made = with_blocks(Document(), import_module(text, catalogue(), title, python_nodes=has_code))
     (name,) = made.nodes
     nodes = {
         "digits": Node("data.Digits"),
@@ -281,12 +281,12 @@ def with_digits(text: str) -> Document:
     return document
 
 
-def original(text: str) -> nn.Module:
+def original(text: str, title: str = "Net()") -> nn.Module:
     """The module that the file makes with the engine in place of PyTorch."""
     kept = "import math\n" + text.partition("def train(")[0].replace("from torch.nn import", "from engine.nn import")
     namespace = {"torch": engine, "nn": nn, "F": nn.functional, "__name__": "original"}
     exec(compile(kept, "original", "exec"), namespace)
-    made = namespace["Net"]()
+    made = eval(title, namespace)
     assert isinstance(made, nn.Module)
     return made
 
@@ -306,13 +306,21 @@ def copy_weights(source: nn.Module, target: nn.Module) -> None:
 
 @pytest.mark.parametrize("title", FILES)
 def test_an_imported_file_computes_the_same(title: str) -> None:
-    document = with_digits(HEAD + FILES[title])
+    computes_the_same(FILES[title])
+
+
+def test_an_imported_call_computes_the_same() -> None:
+    computes_the_same(FACTORIES, "small()")
+
+
+def computes_the_same(text: str, call: str | None = None) -> None:
+    document = with_digits(HEAD + text, call)
     with trusting(*document_code(document)):
         report = check(document, catalogue())
         assert not report.errors, report.errors
         task = lower(report).build()
         task.setup()
-    before = original(FILES[title])
+    before = original(text, call or "Net()")
     copy_weights(before, task.model)
     images = engine.randn(5, 1, 8, 8)
     before.eval()
@@ -348,8 +356,8 @@ def test_what_no_graph_can_say_is_refused_at_its_line() -> None:
     assert refusal(net("if open('x'):\n    self.a = nn.ReLU()"))[0] == 3
     assert refusal(net("if FLAG:\n    self.a = nn.ReLU()"))[0] == 3
     assert refusal(net("for i in open('x'):\n    pass"))[0] == 3
-    assert refusal(net("self.a = nn.Linear(8, 8)\nnn.init.zeros_(self.a.weight)"))[0] == 4
-    assert refusal(net("for each in self.modules():\n    pass"))[0] == 3
+    assert refusal(net("for each in self.modules():\n    each.eps = 1.0"))[0] == 3
+    assert refusal(net("self.a = nn.Linear(8, 8)\nself.a.weight.requires_grad_(False)", "return self.a(x)"))[0] == 4
     assert refusal(net("if width < 16:\n    raise ValueError"))[0] == 4
     assert refusal(net("pass", "N, T = x.shape\n        return x.reshape(N, T, 2)")) == (
         6,
@@ -360,7 +368,7 @@ def test_what_no_graph_can_say_is_refused_at_its_line() -> None:
 
 
 def test_parts_that_no_graph_can_express_become_untrusted_python_nodes() -> None:
-    assert refusal(HEAD + PYTHON_NODES)[1] == "0 has no node. Use a layer or a function of the engine."
+    assert refusal(HEAD + PYTHON_NODES)[1] == "A graph has no while. Write the calls one after the other."
     document = import_module(HEAD + PYTHON_NODES, catalogue(), python_nodes=True)
     nodes = {name: node for name, node in document.blocks["Net"].nodes.items() if node.type == "studio.Python"}
     assert list(nodes) == ["odd", "python", "tail_odd"]
@@ -464,6 +472,105 @@ class Net(nn.Module):
 """
     document = import_module(text, catalogue())
     assert document.blocks["Net"].nodes["blocks"].params["repeat"] == 3
+
+
+FACTORIES = """
+CONFIG = {"small": [4, (8, 2)]}
+
+def init_weights(m):
+    nn.init.zeros_(m.weight)
+
+class Unit(nn.Module):
+    def __init__(self, inputs, outputs, stride=1, act=nn.ReLU):
+        super().__init__()
+        self.conv = nn.Conv2d(inputs, outputs, 3, stride=stride, padding=1)
+        self.act = act()
+        if stride != 1 or inputs != outputs:
+            self.shortcut = nn.Conv2d(inputs, outputs, 1, stride=stride)
+
+    def forward(self, x):
+        out = self.conv(x)
+        skip = self.shortcut(x) if hasattr(self, "shortcut") else x
+        return self.act(out + skip)
+
+class Tree(nn.Module):
+    def __init__(self, width, level):
+        super().__init__()
+        if level > 1:
+            self.left = Tree(width, level - 1)
+        else:
+            self.left = Unit(width, width)
+        self.right = nn.Conv2d(width, width, 1)
+
+    def forward(self, x):
+        return self.right(self.left(x))
+
+class Net(nn.Module):
+    def __init__(self, unit, widths, options, classes=7):
+        super().__init__()
+        layers, inputs = [], 1
+        for each in widths:
+            outputs, stride = (each, 1) if isinstance(each, int) else each
+            layers.append(unit(inputs, outputs, stride))
+            inputs = outputs
+        self.groups = options["groups"]
+        self.layers = nn.Sequential(*layers)
+        self.tree = Tree(inputs, 2)
+        self.fc = nn.Linear(inputs, classes)
+        for m in self.modules():
+            if isinstance(m, nn.Linear):
+                n = 3
+                nn.init.normal_(m.weight, std=n)
+        self.fc.bias.data.zero_()
+
+    def forward(self, x):
+        g = self.groups
+        x = torch.flatten(self.tree(self.layers(x)).mean((2, 3)), 1)
+        return self.fc(x * g)
+
+def _make(key, **kwargs):
+    return Net(Unit, CONFIG[key], {"groups": 2}, **kwargs)
+
+def small(classes=10):
+    return _make("small", classes=classes)
+
+def other(key):
+    return _make(key)
+"""
+
+
+def test_a_call_says_which_arguments_a_module_has() -> None:
+    assert module_classes(FACTORIES) == ["small()", "Unit", "Tree", "Net"]
+    document = import_module(FACTORIES, catalogue(), "small()")
+    node = document.nodes["net"]
+    assert node.params == {"classes": 10}
+    assert set(document.blocks) == {"Net", "Tree", "Tree2", "Unit", "Unit2", "Unit3"}
+    numbered = enumerate(FACTORIES.split("\n"), 1)
+    lines = [number for number, line in numbered if "self.modules()" in line or ".zero_" in line]
+    note = f"The initial weights that the file sets (line {lines[0]}, {lines[1]}) are not imported."
+    assert document.blocks["Net"].description == note
+    same = import_module(FACTORIES, catalogue(), 'Net(Unit, [4, (8, 2)], {"groups": 2}, classes=10)')
+    assert same.blocks == document.blocks
+    assert import_module(FACTORIES, catalogue(), "Unit(3, 5, act=nn.Tanh)").nodes["unit"].type == "block.Unit"
+
+
+@pytest.mark.parametrize(
+    ("title", "message"),
+    [
+        ("Net", "nblocks"),
+        ("Net(Unit)", "Net(Unit) needs widths."),
+        ("missing()", "missing() makes no instance of a module class of the file."),
+        ("open('executed', 'w')", "open('executed', 'w') makes no instance of a module class of the file."),
+        ("CONFIG", "The file has no class CONFIG"),
+        ("1 + 1", "The file has no class 1 + 1"),
+        ("small(", "The file has no class small("),
+        ("Tree(4, 10 ** 3)", "The class Tree contains itself, or has too many variants."),
+    ],
+)
+def test_calls_that_make_no_module_are_refused(title: str, message: str) -> None:
+    with pytest.raises(SourceError) as caught:
+        import_module(FACTORIES, catalogue(), title)
+    assert caught.value.message.startswith(message) or title == "Net"
 
 
 def test_classes_are_listed_in_order() -> None:
