@@ -53,6 +53,8 @@ class Link(Generic[K]):
     target: K
     source_y: float = 0.0
     target_y: float = 0.0
+    room: float | None = None
+    """Horizontal distance for a label between neighboring columns; that of `Spacing` if None."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,11 +62,14 @@ class Spacing:
     """Distances between nodes, in the unit of their sizes."""
 
     column: float
+    """Horizontal distance of columns whose edges say nothing else."""
     row: float
     bend: float
     """Vertical distance between a crossing edge and its neighbors."""
     grid: float = 1.0
     """Positions are rounded to multiples of it."""
+    narrow: float = math.inf
+    """Minimum horizontal distance of columns; `column` if larger."""
 
     def snap(self, value: float) -> float:
         return float(round(value / self.grid) * self.grid)
@@ -219,13 +224,28 @@ class _Component(Generic[K]):
         )
 
     def _lefts(self, ranks: Mapping[K, int], count: int) -> list[float]:
-        widths = [0.0] * count
+        widths, gaps = [0.0] * count, self._gaps(ranks, count)
         for node, rank in ranks.items():
             widths[rank] = max(widths[rank], self.sizes[node][0])
         lefts = [0.0]
-        for width in widths[:-1]:
-            lefts.append(lefts[-1] + self.spacing.snap_up(width) + self.spacing.column)
+        for width, gap in zip(widths[:-1], gaps, strict=False):
+            lefts.append(lefts[-1] + self.spacing.snap_up(width + gap))
         return lefts
+
+    def _gaps(self, ranks: Mapping[K, int], count: int) -> list[float]:
+        """Distance of each rank from the next: space for the labels of the edges between them, and for their bends."""
+        narrow = min(self.spacing.narrow, self.spacing.column)
+        gaps = [narrow] * count
+        sources: list[set[tuple[K, float]]] = [set() for _ in range(count)]
+        for link in self.links:
+            rank = ranks[link.source]
+            sources[rank].add((link.source, link.source_y))
+            if ranks[link.target] == rank + 1:
+                gaps[rank] = max(gaps[rank], self.spacing.column if link.room is None else link.room)
+        return [
+            min(max(gap, narrow + self.spacing.bend * (len(outputs) - 1)), max(self.spacing.column, gap))
+            for gap, outputs in zip(gaps, sources, strict=True)
+        ]
 
     def _tops(self, layers: _Layers, cancelled: Callable[[], bool]) -> dict[Key, float]:
         """Top coordinate of every node and dummy node, with edges as straight as the order allows."""

@@ -62,7 +62,7 @@ def fold(
     for rows in range(1, _max_rows(components, window) + 1):
         starts = [_row_starts(each, math.ceil(each.width * rows / widest)) for each in components]
         scale, positions = _folded(components, starts, window, gap)
-        if not best[1] or scale * _SAME_ROWS > best[0]:
+        if not best[1] or scale * _SAME_ROWS > best[0] or scale >= window.readable:
             best = scale, positions
         if scale >= window.readable:
             break

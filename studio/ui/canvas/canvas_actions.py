@@ -358,28 +358,38 @@ class CanvasActions:
     # -- positions
 
     def lay_out(self) -> None:
-        """Lay out the selected nodes, or all of them if fewer than two are selected. Show them if none is in view."""
+        """Lay out the selected nodes, or all of them if fewer than two are selected, and bring them into view."""
         selection = self._store.selection
         names = selection if len(selection) > 1 else self._store.document.nodes
-        visible = self._camera.visible
-        is_lost = not any(visible.intersects(_rect(box)) for box in self._scene.boxes(names).values())
-        self._auto_layout.lay_out(names, Window(*self._camera.room, FULL_SCALE), shows_all=is_lost)
+        self._auto_layout.lay_out(names, self._window)
 
     def lay_out_if_unplaced(self) -> None:
         """Lay out a graph whose nodes are all at the same position, as in a file without positions."""
         nodes = self._store.document.nodes
         if len(nodes) > 1 and len({node.at for node in nodes.values()}) == 1:
-            self._auto_layout.lay_out(nodes, Window(*self._camera.room, FULL_SCALE), shows_all=True)
+            self._auto_layout.lay_out(nodes, self._window, is_first=True)
+
+    @property
+    def _window(self) -> Window:
+        return Window(*self._camera.room, FULL_SCALE)
+
+    def show_laid_out(self, names: Iterable[str]) -> None:
+        """Fit nodes into the view after their layout, unless all of them are in view."""
+        frame = bounds(self._auto_layout.goals(names))
+        if frame is not None and not self._camera.visible.contains(_rect(frame)):
+            self._camera.fit(_rect(frame))
 
     def align(self, edge: align_nodes.Edge) -> None:
         boxes = self._scene.boxes(self._store.selection)
         if len(boxes) > 1:
-            self._auto_layout.move_to(f"Align {len(boxes)} nodes", align_nodes.aligned_positions(boxes, edge))
+            positions = align_nodes.aligned_positions(boxes, edge, self._scene.options.snap)
+            self._auto_layout.move_to(f"Align {len(boxes)} nodes", positions)
 
     def distribute(self, axis: align_nodes.Axis) -> None:
         boxes = self._scene.boxes(self._store.selection)
         if len(boxes) > 2:
-            self._auto_layout.move_to(f"Distribute {len(boxes)} nodes", align_nodes.distributed_positions(boxes, axis))
+            positions = align_nodes.distributed_positions(boxes, axis, self._scene.options.snap)
+            self._auto_layout.move_to(f"Distribute {len(boxes)} nodes", positions)
 
     # -- view
 

@@ -137,6 +137,7 @@ class CanvasView(QGraphicsView):
         self.auto_layout.finished.connect(self._on_nodes_moved)
         self.auto_layout.progress.connect(self._show_message)
         self.auto_layout.graph_placed.connect(self.canvas_actions.open_at_readable_zoom)
+        self.auto_layout.nodes_placed.connect(self.canvas_actions.show_laid_out)
         self.canvas_scene.moved.connect(self._repaint_all)
         self.canvas_scene.other_selection_changed.connect(self._describe_selection)
         self._pointer_controller.moved.connect(self._update_overlays)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from itertools import combinations
 
 import pytest
 from PySide6.QtCore import Qt
@@ -12,6 +13,7 @@ from studio.document import edits
 from studio.document.frames import add_frame, nodes_in
 from studio.document.model import Document, Endpoint, Frame, Node
 from studio.document.wire_routes import set_route
+from studio.ui.canvas.canvas_options import CanvasOptions
 from studio.ui.canvas.canvas_view import CanvasView
 from studio.ui.canvas.layout import auto_layout
 from tests.ui.canvas.conftest import MakeView, wire
@@ -40,6 +42,35 @@ def test_layout_is_one_undo_step_and_fits_the_window_better(make_view: MakeView,
     assert view.camera.scale > 1.5 * scale
     view.store.project.undo()
     assert view.store.document == before
+
+
+def test_a_layout_is_brought_into_view_unless_it_is_in_view(make_view: MakeView, qtbot: QtBot) -> None:
+    view = make_view(chain(24))
+    view.camera.zoom_to(2.0, animated=False)
+    lay_out(view, qtbot)
+    qtbot.waitUntil(lambda: in_view(view))
+    view.camera.zoom_to(0.9 * view.camera.scale, animated=False)
+    before = view.camera.scale, view.camera.visible
+    view.store.edit("Move", lambda document: edits.move(document, {"n3": (0.0, 0.0)}))
+    lay_out(view, qtbot)
+    view.camera.finish()
+    assert (view.camera.scale, view.camera.visible) == before and in_view(view)
+
+
+def in_view(view: CanvasView) -> bool:
+    boxes = view.canvas_scene.boxes().values()
+    return all(view.camera.visible.contains(box.center.x, box.center.y) for box in boxes)
+
+
+@pytest.mark.parametrize(("grid", "snaps", "step"), [(16, True, 16), (32, True, 32), (32, False, 8)])
+def test_nodes_are_laid_out_on_the_grid(grid: int, snaps: bool, step: int, make_view: MakeView, qtbot: QtBot) -> None:
+    view = make_view(chain(24))
+    view.set_options(CanvasOptions(grid=grid, snaps_to_grid=snaps))
+    view.store.edit("Move", lambda document: edits.move(document, {"n3": (1.0, 3.0)}))
+    lay_out(view, qtbot)
+    assert {value % step for node in view.store.document.nodes.values() for value in node.at} == {0.0}
+    boxes = list(view.canvas_scene.boxes().values())
+    assert not any(a.overlaps(b) for a, b in combinations(boxes, 2))
 
 
 def test_escape_cancels_a_layout(make_view: MakeView, qtbot: QtBot, monkeypatch: pytest.MonkeyPatch) -> None:

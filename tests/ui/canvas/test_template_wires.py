@@ -6,17 +6,21 @@ from itertools import combinations
 
 import numpy as np
 import pytest
-from PySide6.QtCore import Qt
+from PySide6.QtCore import QRectF, Qt
 from pytestqt.qtbot import QtBot
 
+from studio.document import blocks
 from studio.document.project_templates import Template, templates
 from studio.lowering.check import check
 from studio.nodes.catalogue import catalogue
 from studio.ui.canvas.canvas_view import CanvasView
+from studio.ui.canvas.level_of_detail import NAMES_SCALE
 from studio.ui.canvas.wires.wire_curve import WireCurve
 from tests.ui.canvas.conftest import FakeChecker, MakeView
 from tests.ui.canvas.mouse_and_keyboard import MouseAndKeyboard
 
+CANVAS = (907, 475)
+"""Size of the canvas in a new window of 1440×900."""
 STEP = 1.0
 """Distance between sampled points of a wire."""
 MIN_GAP = 2.5
@@ -81,15 +85,42 @@ def test_wires_of_a_template_cross_no_node_and_do_not_merge(
     template: Template, make_view: MakeView, checker: FakeChecker, qtbot: QtBot
 ) -> None:
     checker.report = check(template.document, catalogue())
-    view = make_view(template.document)
-    boxes = view.canvas_scene.boxes()  # as wide as their values, such as the means of all columns
-    assert [(a, b) for a, b in combinations(boxes, 2) if boxes[a].overlaps(boxes[b])] == []
+    view = make_view(template.document)  # nodes are as wide as their values, such as the means of all columns
+    assert overlapping_nodes(view) == []
     assert routing_faults(view) == []
     MouseAndKeyboard(view).key(Qt.Key.Key_L)
-    qtbot.waitUntil(lambda: view.store.project.history.position == 1 and not view.auto_layout.is_busy)
+    qtbot.waitUntil(lambda: not view.auto_layout.is_busy)
+    view.canvas_scene.wire_router.finish()
     assert routing_faults(view) == []
     boxes = view.canvas_scene.boxes()
     for wire, item in view.canvas_scene.wires.items():
         source, target = boxes[wire.source.node], boxes[wire.target.node]
         if source.top < target.bottom and target.top < source.bottom:  # in the same row
             assert item.curve.end.x - item.curve.start.x >= 64, f"{wire} leads backwards"
+
+
+def overlapping_nodes(view: CanvasView) -> list[tuple[str, str]]:
+    boxes = view.canvas_scene.boxes()
+    return [(a, b) for a, b in combinations(boxes, 2) if boxes[a].overlaps(boxes[b])]
+
+
+@pytest.mark.parametrize("template", templates(), ids=lambda template: template.key)
+def test_a_template_opens_with_all_nodes_in_view(template: Template, make_view: MakeView, checker: FakeChecker) -> None:
+    """Also inside its blocks. Nodes do not overlap and wires cross no node."""
+    checker.report = check(template.document, catalogue())
+    view = make_view(template.document)
+    view.window().resize(*CANVAS)
+    view.canvas_actions.open_at_readable_zoom()
+    instances = {blocks.name_of(node): name for name, node in template.document.nodes.items()}
+    for block, instance in instances.items():
+        view.store.go(())
+        if block is not None:
+            view.store.enter(instance)
+        view.canvas_scene.wire_router.finish()
+        assert view.camera.scale >= NAMES_SCALE
+        assert overlapping_nodes(view) == []
+        wires = view.canvas_scene.wires
+        assert wires_over_nodes(view, {wire: sampled(item.curve) for wire, item in wires.items()}) == []
+        visible = view.camera.visible
+        for name, box in view.canvas_scene.boxes().items():
+            assert visible.contains(QRectF(box.left, box.top, box.width, box.height)), name

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import replace
 from functools import partial
 from threading import Event
 
@@ -13,8 +14,9 @@ from PySide6.QtCore import QObject, QTimer, QVariantAnimation, Signal
 from studio.document.model import Document
 from studio.ui.canvas import composite_edits
 from studio.ui.canvas.canvas_scene import CanvasScene
-from studio.ui.canvas.geometry import GRID, Box, bounds, snap
+from studio.ui.canvas.geometry import GRID, Box, bounds
 from studio.ui.canvas.layout.push_nodes import WIRE_LENGTH
+from studio.ui.canvas.wires.wire_label import needed_length
 from studio.ui.layered_layout import CancelledError, Link, Spacing, arrange_in_rows
 from studio.ui.layout_folding import Window
 from studio.ui.project.scope_store import ScopeStore
@@ -28,7 +30,7 @@ _PROGRESS_MS = 200
 _MAX_ANIMATED = 256
 """With more nodes, a frame of the animation would take too long."""
 
-SPACING = Spacing(column=WIRE_LENGTH, row=32, bend=16, grid=GRID)
+SPACING = Spacing(column=WIRE_LENGTH, row=32, bend=16, grid=GRID, narrow=8.0 * GRID)
 
 
 class AutoLayout(QObject):
@@ -37,6 +39,8 @@ class AutoLayout(QObject):
     finished = Signal()
     graph_placed = Signal()
     """A graph without positions was laid out."""
+    nodes_placed = Signal(object)
+    """The names of other nodes that were laid out."""
     progress = Signal(str)
     """A message while a layout takes long; empty after it."""
     _computed = Signal(object, object)
@@ -56,7 +60,7 @@ class AutoLayout(QObject):
         self._animation.valueChanged.connect(self._advance)
         self._animation.finished.connect(self._finish_animation)
         self._computed.connect(self._on_computed)
-        self._shows_all = False
+        self._is_first = False
         self._reports_progress = False
         self._progress_timer = QTimer(self)
         self._progress_timer.setSingleShot(True)
@@ -69,33 +73,56 @@ class AutoLayout(QObject):
         """Whether a layout is being computed or shown."""
         return self._document is not None or self._animation.state() == QVariantAnimation.State.Running
 
-    def lay_out(self, names: Iterable[str], window: Window, *, shows_all: bool = False) -> None:
+    def lay_out(self, names: Iterable[str], window: Window, *, is_first: bool = False) -> None:
         """Lay out these nodes in a shape that fits a window. Most of them stay where they are, if possible.
 
         Args:
-            shows_all: emit `graph_placed` afterwards
+            is_first: emit `graph_placed` afterwards, because the graph had no positions, instead of `nodes_placed`
         """
         self.cancel()
         boxes = self._scene.boxes(names)
         if not boxes:
             return
-        links = [
+        self._document, self._cancelled = self._store.document, Event()
+        sizes = {name: (box.width, box.height) for name, box in boxes.items()}
+        before = {name: (box.left, box.top) for name, box in boxes.items()}
+        self._count, self._is_first = len(sizes), is_first
+        self._progress_timer.start()
+        grid = self._grid
+        spacing = replace(SPACING, grid=grid, row=max(SPACING.row, grid))
+        job = self._pool.submit(
+            arrange_in_rows, sizes, self._links(boxes), spacing, window, before, self._cancelled.is_set
+        )
+        job.add_done_callback(partial(self._deliver, self._document, boxes, spacing.snap))
+
+    @property
+    def _grid(self) -> int:
+        """The user's grid, or the grid of the canvas if nodes do not snap to it."""
+        options = self._scene.options
+        return options.grid if options.snaps_to_grid else GRID
+
+    def _links(self, boxes: Mapping[str, Box]) -> list[Link[str]]:
+        """The wires between these nodes."""
+        measure = self._scene.paint_context.style.measure
+        return [
             Link(
                 wire.source.node,
                 wire.target.node,
                 item.curve.start.y - boxes[wire.source.node].top,
                 item.curve.end.y - boxes[wire.target.node].top,
+                min(needed_length(item.label, measure), SPACING.column) if item.label else None,
             )
             for wire, item in self._scene.wires.items()
             if wire.source.node in boxes and wire.target.node in boxes
         ]
-        self._document, self._cancelled = self._store.document, Event()
-        sizes = {name: (box.width, box.height) for name, box in boxes.items()}
-        before = {name: (box.left, box.top) for name, box in boxes.items()}
-        self._count, self._shows_all = len(sizes), shows_all
-        self._progress_timer.start()
-        job = self._pool.submit(arrange_in_rows, sizes, links, SPACING, window, before, self._cancelled.is_set)
-        job.add_done_callback(partial(self._deliver, self._document, boxes))
+
+    def goals(self, names: Iterable[str]) -> list[Box]:
+        """The boxes of nodes at the end of the animation."""
+        nodes = self._store.document.nodes
+        return [
+            box.moved(nodes[name].at[0] - box.left, nodes[name].at[1] - box.top)
+            for name, box in self._scene.boxes(names).items()
+        ]
 
     def move_to(self, title: str, positions: Positions) -> None:
         """Move nodes in one edit, with an animation."""
@@ -138,10 +165,12 @@ class AutoLayout(QObject):
             self._reports_progress = False
             self.progress.emit("")
 
-    def _deliver(self, document: Document, boxes: dict[str, Box], job: Future[Positions]) -> None:
+    def _deliver(
+        self, document: Document, boxes: dict[str, Box], snap: Callable[[float], float], job: Future[Positions]
+    ) -> None:
         """Runs in the worker thread."""
         if not isinstance(job.exception(), CancelledError):
-            self._computed.emit(document, _anchored(job.result(), boxes))
+            self._computed.emit(document, _anchored(job.result(), boxes, snap))
 
     def _on_computed(self, document: Document, positions: Positions) -> None:
         if document is not self._document:
@@ -153,8 +182,10 @@ class AutoLayout(QObject):
         self._animate(
             f"Lay out {moved}", positions, lambda document: composite_edits.lay_out(document, positions, boxes)
         )
-        if self._shows_all:
+        if self._is_first:
             self.graph_placed.emit()
+        else:
+            self.nodes_placed.emit(list(positions))
 
     def _advance(self, t: float) -> None:
         self._scene.preview(
@@ -174,7 +205,7 @@ class AutoLayout(QObject):
         self.finished.emit()
 
 
-def _anchored(positions: Positions, boxes: dict[str, Box]) -> Positions:
+def _anchored(positions: Positions, boxes: dict[str, Box], snap: Callable[[float], float]) -> Positions:
     """The layout moved to where most nodes stay, or else to the previous center of the nodes."""
     offsets = Counter((snap(boxes[name].left - x), snap(boxes[name].top - y)) for name, (x, y) in positions.items())
     (dx, dy), count = offsets.most_common(1)[0]

@@ -29,12 +29,19 @@ _SHIFTS = (0.0, 12.0, 24.0)
 """Candidate distances of a bend from the port, so that bends of several wires do not overlap."""
 _BENDS = (40.0, 16.0)
 """Widths of bends, best first."""
-_TURNS = ((0.0, 0.0), (12.0, 0.0), (0.0, 12.0), (12.0, 12.0), (24.0, 24.0))
+_TURNS = (
+    (0.0, 0.0), (12.0, 0.0), (0.0, 12.0), (0.0, -18.0), (-18.0, 0.0), (12.0, 12.0), (-18.0, -18.0), (12.0, -18.0),
+    (24.0, 24.0),
+)  # fmt: skip
 """Candidate extra widths of the two turns of a backward route, so that turns of several wires do not overlap."""
 _END_ABOVE, _END_BELOW = 48.0, 28.0
 """Height of a node above and below a port at its side, at least."""
 _MARGINS = (8.0, 1.0)
 """Minimum distance of a route from nodes above and below; the second is used if the first leaves no route."""
+_APART = 5.0
+"""Distance of a route from other nodes than those at its ends, if a route has space for it."""
+_CLOSE = 48.0
+"""A node that is nearer counts as much as this length along another wire."""
 _CROSSING = 24.0
 """Length over which two crossing wires may be close to each other."""
 _AROUND = 160.0
@@ -47,6 +54,8 @@ _ROW_HEIGHT = 96.0
 """Wires with a smaller height lead to no other row."""
 _FAR = 20_000.0
 """Horizontal margin in which a route around whole rows is searched."""
+_STEEP = 96.0
+"""A wire to the right that has less horizontal space may also turn like a wire to the left."""
 _MAX_CANDIDATES = 32
 """Maximum number of candidate routes per margin."""
 
@@ -107,12 +116,28 @@ def passes_through(curve: WireCurve, box: Box, margin: float = -1.0) -> bool:
 
 
 def _conflicts(curve: WireCurve, near: Obstacles, margin: float = -1.0, *, most: float = math.inf) -> tuple[int, float]:
-    """Number of nodes that a curve crosses, and its length along other wires (0 if more than `most` nodes)."""
-    hits = sum(passes_through(curve, box, margin) for box in near.boxes)
+    """Number of nodes that a curve crosses, and its length along other wires and near nodes (0 if more than `most`)."""
+    hits = close = 0
+    for box in near.boxes:
+        if passes_through(curve, box, margin):
+            hits += 1
+        elif _passes_close(curve, box):
+            close += 1
     if hits > most:
         return hits, 0
     shared = (curve.shared_length(other) for other in near.curves)
-    return hits, sum(length for length in shared if length > _CROSSING)
+    return hits, _CLOSE * close + sum(length for length in shared if length > _CROSSING)
+
+
+def _passes_close(curve: WireCurve, box: Box) -> bool:
+    """Whether a curve passes close to a node that is at neither of its ends."""
+    around = _widened(box, _APART)
+    return (
+        curve.box.overlaps(around)
+        and not (box.right == curve.start.x and box.top <= curve.start.y <= box.bottom)
+        and not (box.left == curve.end.x and box.top <= curve.end.y <= box.bottom)
+        and curve.passes_through(around)
+    )
 
 
 def _candidate_routes(a: Point, b: Point, boxes: Sequence[Box], margin: float) -> Iterator[WireCurve]:
@@ -121,7 +146,7 @@ def _candidate_routes(a: Point, b: Point, boxes: Sequence[Box], margin: float) -
         yield from _forward_routes(a, b, enlarged, _CLEAR - margin)
         for lane in range(_LANES):
             yield from _routes_between_rows(a, b, enlarged, lane)
-    else:
+    if b.x - a.x < _STEEP:
         yield from _backward_routes(a, b, boxes)
 
 
@@ -218,9 +243,14 @@ def _backward_routes(a: Point, b: Point, boxes: Sequence[Box]) -> Iterator[WireC
         pair for pair in candidates if not any(-_END_ABOVE < pair[0] - y < _END_BELOW for y in ends)
     }  # a lane beside a port would be behind the wire's node
     for lane, extra_turns in sorted(
-        candidates, key=lambda pair: (abs(pair[0] - a.y) + abs(pair[0] - b.y) + sum(pair[1]) / 2, pair)
+        candidates, key=lambda pair: (abs(pair[0] - a.y) + abs(pair[0] - b.y) + sum(map(_turn_cost, pair[1])), pair)
     ):
         yield wire_curve(a, b, lane=lane, extra_turns=extra_turns)
+
+
+def _turn_cost(extra: float) -> float:
+    """A narrow turn needs less space than a wide one."""
+    return extra / 2 if extra > 0 else -extra / 6
 
 
 def _next_free_level(level: float, side: int, boxes: Sequence[Box]) -> float:

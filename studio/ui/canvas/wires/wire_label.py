@@ -9,8 +9,9 @@ from PySide6.QtCore import QRectF, Qt
 from PySide6.QtGui import QFontMetricsF, QPainter
 
 from studio.ui.canvas.canvas_style import MONO_PX, CanvasStyle, monospace_font
-from studio.ui.canvas.geometry import Box
+from studio.ui.canvas.geometry import GRID, Box
 from studio.ui.canvas.level_of_detail import LevelOfDetail, Zoom, readable
+from studio.ui.canvas.nodes.node_layout import MeasureText
 from studio.ui.canvas.paint_context import PaintContext
 from studio.ui.canvas.wires.wire_curve import WireCurve
 
@@ -52,6 +53,11 @@ def free_label(curve: WireCurve, text: str, paint_context: PaintContext, *, rese
     labels = (WireLabel(label_text, _box(curve, label_text, MONO_PX, t), MONO_PX) for label_text, t in candidates)
     fitting = (label for label in labels if _has_room(curve, label.box, 2 * reserved))
     return next((label for label in fitting if not paint_context.is_covered(label.box, curve)), None)
+
+
+def needed_length(text: str, measure: MeasureText) -> float:
+    """The length of a wire that has space for its label without the dtype."""
+    return measure(text.partition(" ")[0], "mono") + MONO_PX + _ROOM + GRID
 
 
 def paint_label(painter: QPainter, label: WireLabel, style: CanvasStyle, *, strong: bool) -> None:
