@@ -56,7 +56,7 @@ _FAR = 20_000.0
 """Horizontal margin in which a route around whole rows is searched."""
 _STEEP = 96.0
 """A wire to the right that has less horizontal space may also turn like a wire to the left."""
-_MAX_CANDIDATES = 32
+_MAX_CANDIDATES = 48
 """Maximum number of candidate routes per margin."""
 
 
@@ -118,25 +118,36 @@ def passes_through(curve: WireCurve, box: Box, margin: float = -1.0) -> bool:
 def _conflicts(curve: WireCurve, near: Obstacles, margin: float = -1.0, *, most: float = math.inf) -> tuple[int, float]:
     """Number of nodes that a curve crosses, and its length along other wires and near nodes (0 if more than `most`)."""
     hits = close = 0
+    reach = max(margin, _APART)
     for box in near.boxes:
-        if passes_through(curve, box, margin):
-            hits += 1
-        elif _passes_close(curve, box):
-            close += 1
+        if not _may_touch(curve, box, reach):
+            continue
+        if _is_at_end(curve, box):
+            hits += passes_through(curve, box, margin)
+        elif curve.passes_through(Box(box.left - _APART, box.top - reach, box.right + _APART, box.bottom + reach)):
+            if passes_through(curve, box, margin):
+                hits += 1
+            elif reach == _APART or curve.passes_through(_widened(box, _APART)):
+                close += 1
     if hits > most:
         return hits, 0
     shared = (curve.shared_length(other) for other in near.curves)
     return hits, _CLOSE * close + sum(length for length in shared if length > _CROSSING)
 
 
-def _passes_close(curve: WireCurve, box: Box) -> bool:
-    """Whether a curve passes close to a node that is at neither of its ends."""
-    around = _widened(box, _APART)
+def _may_touch(curve: WireCurve, box: Box, reach: float) -> bool:
+    """Whether the boxes of a curve and a node are near each other."""
+    left, top, right, bottom = curve.box
     return (
-        curve.box.overlaps(around)
-        and not (box.right == curve.start.x and box.top <= curve.start.y <= box.bottom)
-        and not (box.left == curve.end.x and box.top <= curve.end.y <= box.bottom)
-        and curve.passes_through(around)
+        left < box.right + reach and box.left - reach < right and top < box.bottom + reach and box.top - reach < bottom
+    )
+
+
+def _is_at_end(curve: WireCurve, box: Box) -> bool:
+    """Whether a curve starts or ends at a port of a node."""
+    start, end = curve.start, curve.end
+    return (box.right == start.x and box.top <= start.y <= box.bottom) or (
+        box.left == end.x and box.top <= end.y <= box.bottom
     )
 
 
