@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Literal, TypeAlias
 
 from PySide6.QtCore import QSize, Qt
-from PySide6.QtWidgets import QFileDialog, QGridLayout, QInputDialog, QMessageBox, QSpacerItem, QWidget
+from PySide6.QtWidgets import QFileDialog, QGridLayout, QInputDialog, QListView, QMessageBox, QSpacerItem, QWidget
 
 from studio.document.project_format import SUFFIX
 from studio.ui import number_format
@@ -152,6 +152,8 @@ def class_to_import(parent: QWidget, path: Path, classes: Sequence[str]) -> str:
     dialog.setOption(QInputDialog.InputDialogOption.UseListViewForComboBoxItems)
     dialog.setComboBoxItems(list(classes))
     dialog.setTextValue(next((each for each in classes if each.endswith("()")), classes[-1]))
+    if (view := dialog.findChild(QListView)) is not None:
+        view.setAccessibleName("Modules")
     dialog.setOkButtonText("Import")
     return dialog.textValue() if dialog.exec() else ""
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from unittest.mock import patch
 
-from PySide6.QtWidgets import QDialog, QWidget
+from PySide6.QtWidgets import QDialog, QInputDialog, QMessageBox, QWidget
 from pytestqt.qtbot import QtBot
 
 from studio.document import edits
@@ -14,6 +15,7 @@ from studio.document.block_grouping import group
 from studio.document.model import Document, Node
 from studio.document.project_templates import template
 from studio.nodes.python_node import PYTHON
+from studio.ui import dialogs
 from studio.ui.project.project import Project
 from studio.ui.window.context_help import show_context_help
 from studio.ui.window.main_window import MainWindow
@@ -213,6 +215,30 @@ def keyboard_shortcuts(visit: Visit) -> QWidget:
 def trust_dialog(visit: Visit) -> QWidget:
     python_node(visit)
     visit.window.review_code()
+    return _dialog(visit)
+
+
+@place
+def tour(visit: Visit) -> QWidget:
+    visit.window.start_tour()
+    return visit.window
+
+
+@place
+def question(visit: Visit) -> QWidget:
+    visit.open()
+    return _asked(visit, lambda: dialogs.about(visit.window, "1.2"))
+
+
+@place
+def choice_of_a_class(visit: Visit) -> QWidget:
+    return _asked(visit, lambda: dialogs.class_to_import(visit.window, Path("net.py"), ["Net", "Head"]))
+
+
+def _asked(visit: Visit, ask: Callable[[], object]) -> QDialog:
+    """The dialog of a function that waits for an answer; it stays open after the function."""
+    with patch.object(QMessageBox, "exec", QMessageBox.open), patch.object(QInputDialog, "exec", QInputDialog.open):
+        ask()
     return _dialog(visit)
 
 
