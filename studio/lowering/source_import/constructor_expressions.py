@@ -12,6 +12,7 @@ from studio.lowering.source_import.expansion_values import (
     FUNCTIONS,
     Part,
     Scope,
+    argument_defaults,
     arithmetic,
     bounded,
     called,
@@ -385,20 +386,4 @@ class Expressions(ABC):
             refuse(node, "The class has too many layers or calls to be expanded.")
 
 
-def argument_defaults(
-    function: ast.FunctionDef, skip: int, *, allow_more: bool = False
-) -> tuple[list[str], dict[str, ast.expr]]:
-    """The arguments of a function, and the defaults of some. Raises SourceError."""
-    arguments = function.args
-    if arguments.vararg or (arguments.kwarg and not allow_more) or arguments.posonlyargs:
-        refuse(function, f"{function.name} takes plain arguments only. Remove * and **.")
-    listed = [each.arg for each in arguments.args]
-    defaults = dict(zip(listed[len(listed) - len(arguments.defaults) :], arguments.defaults, strict=True))
-    for each, default in zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True):
-        listed.append(each.arg)
-        if default is not None:
-            defaults[each.arg] = default
-    return listed[skip:], defaults
-
-
-__all__ = ["Expressions", "File", "NeedsConstants", "argument_defaults"]
+__all__ = ["Expressions", "File", "NeedsConstants"]

@@ -105,6 +105,22 @@ def _written(part: Part, at: ast.AST) -> ast.expr:
     return ast.copy_location(made, at)
 
 
+def argument_defaults(
+    function: ast.FunctionDef, skip: int, *, allow_more: bool = False
+) -> tuple[list[str], dict[str, ast.expr]]:
+    """The arguments of a function, and the defaults of some. Raises SourceError."""
+    arguments = function.args
+    if arguments.vararg or (arguments.kwarg and not allow_more) or arguments.posonlyargs:
+        refuse(function, f"{function.name} takes plain arguments only. Remove * and **.")
+    listed = [each.arg for each in arguments.args]
+    defaults = dict(zip(listed[len(listed) - len(arguments.defaults) :], arguments.defaults, strict=True))
+    for each, default in zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True):
+        listed.append(each.arg)
+        if default is not None:
+            defaults[each.arg] = default
+    return listed[skip:], defaults
+
+
 def arithmetic(node: ast.expr, op: ast.operator, left: Part, right: Part) -> Part:
     """The result for numbers, texts and lists. Raises SourceError."""
     if type(op) not in _ARITHMETIC:
@@ -216,6 +232,7 @@ __all__ = [
     "MOST",
     "Part",
     "Scope",
+    "argument_defaults",
     "arithmetic",
     "bounded",
     "called",

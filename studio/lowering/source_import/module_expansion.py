@@ -12,11 +12,12 @@ from dataclasses import replace
 
 from studio.lowering.source_import.callables import ImportedNames
 from studio.lowering.source_import.constructor_expansion import Evaluator
-from studio.lowering.source_import.constructor_expressions import Expressions, NeedsConstants, argument_defaults
+from studio.lowering.source_import.constructor_expressions import Expressions, NeedsConstants
 from studio.lowering.source_import.expansion_values import (
     FUNCTIONS,
     Part,
     Scope,
+    argument_defaults,
     expressions,
     is_constant,
     to_expression,
