@@ -13,6 +13,7 @@ from screenshots import open_template, settle, until
 from studio.ui import dialogs
 from studio.ui.window.main_window import MainWindow
 from studio.ui.window.settings_dialog import SettingsDialog
+from studio.ui.window.tour.tour_steps import STEPS
 from window_states.registry import ARABIC, CHINESE, DOCKS, EMOJI, LATIN, State, add_state, state
 
 
@@ -70,6 +71,32 @@ def _dialog() -> SettingsDialog:
 def command_palette(window: MainWindow, folder: Path) -> None:
     open_template(window)
     window.open_palette()
+
+
+@state()
+def command_palette_disabled(window: MainWindow, folder: Path) -> None:
+    open_template(window)
+    window.open_palette()
+    QTest.keyClicks(window.command_palette.edit, "stop")
+
+
+@state()
+def tour_offer(window: MainWindow, folder: Path) -> None:
+    window.welcome.offer_tour(True)
+
+
+def _tour_step(index: int) -> State:
+    def show(window: MainWindow, folder: Path) -> None:
+        window.start_tour()
+        for _ in range(index):
+            window.tour.go_on()
+        settle(window)
+
+    return show
+
+
+for _index in range(len(STEPS)):
+    add_state(f"tour_{_index + 1}", _tour_step(_index))
 
 
 @state()

@@ -5,8 +5,10 @@ from __future__ import annotations
 import functools
 import re
 
-_SAME_TITLE, _IN_ORDER = 20.0, 4.0
-"""Added if all of the title was typed; highest score of letters with gaps."""
+SCATTERED = 4.0
+"""Highest score of letters with gaps; that of words is higher."""
+_SAME_TITLE = 20.0
+"""Added if all of the title was typed."""
 _WORD, _BEGINNING, _SYNONYM, _SYNONYM_BEGINNING, _INSIDE = 10.0, 8.0, 9.0, 6.0, 5.0
 """Scores of a typed word: a word of the title, its beginning, the same of synonyms, letters inside a title."""
 _FIRST, _FIRST_BEGINNING = 2.0, 0.5
@@ -66,4 +68,4 @@ def _in_order(letters: str, title: str) -> float:
         starts_word = index == 0 or not title[index - 1].isalnum()
         total += 3.0 if starts_word else 2.0 if index == last + 1 else 0.5
         last = index
-    return _IN_ORDER * total / (3.0 * len(letters))
+    return SCATTERED * total / (3.0 * len(letters))

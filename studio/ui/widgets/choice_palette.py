@@ -17,7 +17,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from studio.ui.fuzzy_match import partial_score, score
+from studio.ui.fuzzy_match import SCATTERED, partial_score, score
 from studio.ui.theme import fonts, icons, theme
 from studio.ui.widgets.announcement import announce
 from studio.ui.widgets.inputs import LineEdit
@@ -184,16 +184,17 @@ class ChoicePalette(QFrame):
         self._show_current()
 
     def _matches(self, text: str) -> list[Choice]:
-        """The choices that match all typed words, or else some of them, the best first."""
+        """The choices that match all typed words, else letters in this order, else some words; the best first."""
         if not text:
             return self._choices
         for match in (score, partial_score):
             scored = [(match(text, choice.title, choice.synonyms), choice) for choice in self._choices]
-            found = [
-                (points + choice.rank - _REFUSED * bool(choice.refusal), choice) for points, choice in scored if points
-            ]
+            found = [(points, choice) for points, choice in scored if points]
+            if any(points > SCATTERED for points, _ in found):
+                found = [(points, choice) for points, choice in found if points > SCATTERED]
             if found:
-                return [choice for _, choice in sorted(found, key=lambda pair: -pair[0])]
+                found.sort(key=lambda pair: -(pair[0] + pair[1].rank - _REFUSED * bool(pair[1].refusal)))
+                return [choice for _, choice in found]
         return []
 
     def _show_current(self, *_: object) -> None:

@@ -20,6 +20,7 @@ from studio.document.block_grouping import group, unpack
 from studio.document.document_errors import EditError
 from studio.document.model import Block, Document, Endpoint, Node, ParamRef
 from studio.document.project_format import dumps, loads
+from studio.document.project_templates import template
 from studio.lowering import check, lower
 from studio.lowering.analysis.block_types import known_type
 from studio.lowering.report import Report
@@ -462,3 +463,13 @@ def test_what_one_instance_needs_is_needed_in_instances_that_only_pass_values_on
     for each in ("flatten.output -> a.i1", "a.o1 -> b.i2", "b.o2 -> hidden.input"):
         document = edits.connect(document, wire(each))
     assert [(problem.code, problem.node) for problem in checked(document).errors] == [("missing-wire", "b")]
+
+
+def test_a_problem_without_a_fix_inside_a_block_names_the_block() -> None:
+    document = edits.set_flag(template("digits-mlp").document, ["relu"], muted=True)
+    [outside] = [problem for problem in checked(document).problems if problem.code == "no-activation"]
+    assert outside.fix is not None and outside.message.endswith("Insert ReLU before logits.")
+    document = grouped(document, "relu", "dropout", "logits", block="tail")
+    [inside] = [problem for problem in checked(document).problems if problem.code == "no-activation"]
+    assert inside.fix is None
+    assert inside.message.endswith("Insert ReLU before tail.logits. Edit the block tail for that.")
