@@ -8,10 +8,11 @@ import pytest
 from PySide6.QtCore import QPoint, QPointF, Qt
 from PySide6.QtGui import QAction, QWheelEvent
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QApplication, QToolButton, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QApplication, QScrollArea, QToolButton, QVBoxLayout, QWidget
 from pytestqt.qtbot import QtBot
 
 from studio.document import edits
+from studio.document.model import Node
 from studio.document.project_templates import template
 from studio.ui.panels.code.code_editor import CodeEditor
 from studio.ui.panels.runs import run_table
@@ -191,3 +192,18 @@ def test_a_loss_without_a_value_is_named_in_the_list_of_runs(last: dict[str, flo
     columns = {column.key: column for column in run_table._fields((), lambda run: "")}
     run = SimpleNamespace(last=last)
     assert columns["train_loss"].text(run) == text  # type: ignore[arg-type]
+
+
+def test_problems_of_nodes_with_long_names_fit_a_narrow_panel(
+    qtbot: QtBot, window: MainWindow, project: Project
+) -> None:
+    node = Node("nn.Linear", {"out_features": 4, "unknown_parameter": 1})
+    project.store.edit("Add", lambda document: edits.add(document, "a_name_that_is_long_" * 4, node))
+    window.show_problems()
+    panel = window.project_views[project].problems
+    qtbot.waitUntil(lambda: any(row.problem.fix is not None for row in panel.rows))
+    window.resize(1024, 700)
+    area = panel.findChild(QScrollArea)
+    assert area is not None
+    qtbot.waitUntil(lambda: panel.width() < 560)
+    qtbot.waitUntil(lambda: all(row.width() <= area.viewport().width() for row in panel.rows))

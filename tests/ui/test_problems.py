@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QApplication, QLabel
+from PySide6.QtWidgets import QApplication, QLabel, QWidget
 from pytestqt.qtbot import QtBot
 
 from studio.document import edits
@@ -13,11 +13,18 @@ from studio.lowering.problems.problem import Fix, Problem
 from studio.lowering.problems.quick_fixes import assign
 from studio.lowering.report import Report
 from studio.nodes.catalogue import catalogue
-from studio.ui.panels.problems_panel import ProblemsPanel
+from studio.ui.panels.problems_panel import ProblemRow, ProblemsPanel
 from studio.ui.project.project import Project
 from studio.ui.project.project_store import ProjectStore
+from studio.ui.widgets.labels import ElidedLabel
 from studio.ui.window.main_window import MainWindow
 from tests.ui.canvas.conftest import FakeChecker, delete_store
+
+
+def labels(row: ProblemRow) -> list[QLabel | ElidedLabel]:
+    """The name of the node and the message."""
+    texts = [each for each in row.findChildren(QWidget) if isinstance(each, QLabel | ElidedLabel)]
+    return [each for each in texts if each.text()]
 
 
 def test_rows_are_not_rebuilt_while_a_button_is_pressed(qtbot: QtBot) -> None:
@@ -90,7 +97,7 @@ def test_row_contains_the_node_name_once(qtbot: QtBot, message: str, text: str) 
     panel.show()
     qtbot.waitUntil(lambda: store.is_checked and len(panel.rows) == 1)
     [row] = panel.rows
-    assert [each.text() for each in row.findChildren(QLabel) if each.text()] == ["drop", text]
+    assert [each.text() for each in labels(row)] == ["drop", text]
     assert row.accessibleName() == f"error: {message}"
     delete_store(store)
 
@@ -145,7 +152,7 @@ def test_rows_of_long_names_fit_the_panel(qtbot: QtBot) -> None:
     [row] = panel.rows
     assert not row.button.visibleRegion().isEmpty()
     assert row.button.visibleRegion().boundingRect() == row.button.rect()
-    shown, message = (each for each in row.findChildren(QLabel) if each.text())
+    shown, message = labels(row)
     assert "…" in shown.text() and shown.toolTip() == name
     assert message.height() >= 2 * message.fontMetrics().height()  # the name is broken between lines
     delete_store(store)

@@ -9,17 +9,18 @@ from typing import Literal, TypeAlias
 
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QKeyEvent, QMouseEvent
-from PySide6.QtWidgets import QFrame, QHBoxLayout, QScrollArea, QStackedLayout, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QFrame, QHBoxLayout, QScrollArea, QSizePolicy, QStackedLayout, QVBoxLayout, QWidget
 
 from studio.lowering.problems.problem import Problem
 from studio.lowering.problems.problem_groups import grouped
 from studio.ui.panels.fix_button import FixPreviewTrigger, fix_button
 from studio.ui.project.fix_previewer import FixPreviewer
 from studio.ui.project.project_store import ProjectStore
+from studio.ui.theme import fonts
 from studio.ui.widgets.deferred_change import DeferredChange
 from studio.ui.widgets.empty_state import EmptyState
 from studio.ui.widgets.icon_widget import IconWidget
-from studio.ui.widgets.labels import label
+from studio.ui.widgets.labels import ElidedLabel, label
 
 Part: TypeAlias = Literal["row", "button"]
 _SHOWN = 200
@@ -28,6 +29,7 @@ _NAME_LENGTH = 36
 """Maximum number of characters of a node's path in a row."""
 
 
+_NARROWEST_NAME, _NARROWEST_MESSAGE = 96, 160
 _FIX_MODIFIER = Qt.KeyboardModifier.AltModifier
 _KEYS = "Enter shows the node; Up and Down go to other problems."
 _FIX_KEYS = "Alt+Enter applies the fix, Enter shows the node; Up and Down go to other problems."
@@ -124,13 +126,13 @@ class ProblemRow(QFrame):
         row.setSpacing(8)
         row.addWidget(IconWidget(problem.severity, problem.severity))
         if problem.node:
-            name = label(_shortened(problem.node), "mono")
-            name.setToolTip(problem.node)
-            row.addWidget(name)
-        row.addWidget(label(_without_name(problem), wrap=True), 1)
+            row.addWidget(_node_name(problem.node))
+        message = label(_without_name(problem), wrap=True)
+        message.setMinimumWidth(_NARROWEST_MESSAGE)
+        row.addWidget(message, 1)
         if problem.fix is not None:
-            self.button = fix_button(problem.fix, self._fix, previewer)
-            row.addWidget(self.button)
+            self.button = fix_button(problem.fix, self._fix, previewer, wraps=True)
+            row.addWidget(self.button, 0, Qt.AlignmentFlag.AlignVCenter)
             FixPreviewTrigger(self, problem.fix, previewer, hint=_FIX_KEYS, hovers=False)
         else:
             self.setToolTip(_KEYS)
@@ -168,6 +170,16 @@ class ProblemRow(QFrame):
             self._focus_row(1 if event.key() == Qt.Key.Key_Down else -1)
         else:
             super().keyPressEvent(event)
+
+
+def _node_name(path: str) -> ElidedLabel:
+    """The path of a node, which leaves room for the message in a narrow panel."""
+    name = ElidedLabel(_shortened(path))
+    name.setFont(fonts.monospace(12))
+    name.setSizePolicy(QSizePolicy.Policy.Maximum, QSizePolicy.Policy.Fixed)
+    name.setMinimumWidth(min(name.sizeHint().width() + 2, _NARROWEST_NAME))
+    name.setToolTip(path)
+    return name
 
 
 def _shortened(path: str) -> str:
