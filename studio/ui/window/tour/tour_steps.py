@@ -134,7 +134,7 @@ STEPS: tuple[TourStep, ...] = (
         "Drag from the output of the new node, on its right, to the input of dropout. The graph has no problems then.",
         "canvas",
         _is_valid,
-        "In the panel Problems, Alt+Enter applies a fix.",
+        "On the canvas, C connects the selected node.",
         nodes=lambda now: now.wrong | now.selection,
     ),
     TourStep(
@@ -152,8 +152,9 @@ STEPS: tuple[TourStep, ...] = (
         _is_trained,
     ),
     TourStep(
-        "Your network is trained",
-        "The figures show how it does on digits that it has not seen. Ctrl+S saves the project. "
+        "Read the results",
+        "After a run, these figures show the accuracy, also on digits that the network has not seen (val). "
+        "Ctrl+S saves the project. "
         "F1 explains what is selected, and Ctrl+Shift+P finds every command.",
         "figures",
         _never,
