@@ -10,7 +10,8 @@ from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
 
 from studio.document import edits
-from studio.document.model import Document, Node
+from studio.document.frames import add_frame
+from studio.document.model import Document, Frame, Node
 from studio.lowering.analysis.node_facts import NodeInfo
 from studio.lowering.problems.problem import Problem
 from studio.lowering.report import Report
@@ -99,6 +100,20 @@ def test_minimap_is_shown_while_nodes_are_out_of_view(view: CanvasView) -> None:
     assert not view.overlays.minimap.isVisible()
     view.toggle_minimap()
     assert view.overlays.minimap.isVisible()
+
+
+def test_minimap_shows_frames_in_their_color(view: CanvasView) -> None:
+    box = view.overlays.minimap.graph_box
+    frame = Frame("Far", color="orange", at=(box.right + 400.0, box.top), size=(800.0, 400.0))
+    view.store.edit("Add a frame", lambda document: add_frame(document, "far", frame))
+    minimap = view.overlays.minimap
+    assert minimap.graph_box.right == box.right + 1200
+    view.camera.zoom_to(2.0, animated=False)
+    assert minimap.isVisible() and not minimap.is_collapsed
+    color = view.canvas_scene.paint_context.style.frame_header["orange"].color()
+    picture = minimap.grab().toImage()
+    pixels = {picture.pixelColor(x, y).name() for x in range(picture.width()) for y in range(picture.height())}
+    assert color.name() in pixels
 
 
 def test_click_on_the_minimap_moves_the_view(view: CanvasView) -> None:

@@ -1,4 +1,4 @@
-"""The minimap: the whole graph, with a frame around the visible part."""
+"""The minimap: all nodes and frames of the graph, and the visible part."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from PySide6.QtWidgets import QWidget
 
 from studio.ui.canvas.camera import Camera
 from studio.ui.canvas.canvas_scene import CanvasScene
+from studio.ui.canvas.frames.frame_geometry import box_of
 from studio.ui.canvas.geometry import Box, bounds
 
 _MAX_SIZE = QSize(184, 120)
@@ -20,7 +21,7 @@ COLLAPSED_SIZE = QSize(32, 24)
 
 
 class Minimap(QWidget):
-    """Shows all nodes and the visible part; a click or drag moves the view. Collapsed, it is a small tab.
+    """Shows all nodes, frames and the visible part; a click or drag moves the view. Collapsed, it is a small tab.
 
     Nodes are drawn into a cached pixmap, so that camera movements only repaint the frame.
     """
@@ -45,7 +46,7 @@ class Minimap(QWidget):
 
     @property
     def graph_box(self) -> Box:
-        """The bounds of all nodes."""
+        """The bounds of all nodes and frames."""
         return self._graph_box
 
     @property
@@ -79,9 +80,10 @@ class Minimap(QWidget):
         self.setGeometry(geometry)
 
     def refresh(self) -> None:
-        """Repaint the nodes."""
+        """Repaint the nodes and frames."""
         self._picture = None
-        self._graph_box = bounds(self._scene.boxes().values()) or Box(0, 0, 1, 1)
+        boxes = (*self._scene.boxes().values(), *self._scene.frames.boxes().values())
+        self._graph_box = bounds(boxes) or Box(0, 0, 1, 1)
         self.update()
 
     def mousePressEvent(self, event: QMouseEvent) -> None:
@@ -143,12 +145,23 @@ class Minimap(QWidget):
             painter.drawPixmap(QRectF(self.width() / 2 - 8, self.height() / 2 - 8, 16, 16), icon, QRectF(icon.rect()))
             painter.end()
             return picture
+        self._paint_frames(painter)
         painter.setPen(style.no_pen)
         for category, rects in self._node_rects().items():
             painter.setBrush(style.category_brush[category] if category else QBrush(style.error))
             painter.drawRects(rects)
         painter.end()
         return picture
+
+    def _paint_frames(self, painter: QPainter) -> None:
+        """Paint frames in their colors, the largest first."""
+        style = self._scene.paint_context.style
+        for item in sorted(self._scene.frames.items, key=lambda item: item.zValue()):
+            painter.setPen(style.frame_line[item.frame.color])
+            painter.setBrush(style.frame_header[item.frame.color])
+            box = box_of(item.frame)
+            corners = QPointF(box.left, box.top), QPointF(box.right, box.bottom)
+            painter.drawRect(QRectF(*map(self._to_map, corners)))
 
     def _node_rects(self) -> dict[str, list[QRectF]]:
         """The nodes by category, those with errors last, under ""."""
