@@ -335,14 +335,21 @@ def test_log_stays_scrolled_to_its_end(qtbot: QtBot) -> None:
     assert bar.value() == bar.maximum()
 
 
+def menu_of(window: MainWindow, title: str) -> QMenu:
+    [action] = [each for each in window.menuBar().actions() if each.text() == title]
+    menu = action.menu()
+    assert isinstance(menu, QMenu)
+    return menu
+
+
 def test_recent_files_follow_open_in_the_menu(window: MainWindow) -> None:
-    [menu] = [each.menu() for each in window.menuBar().actions() if each.text() == "&File"]
+    menu = menu_of(window, "&File")
     titles = [each.text().partition("\t")[0] for each in menu.actions()]
     assert titles[titles.index("Open…") + 1] == "Open recent"
 
 
 def test_canvas_menus_are_disabled_without_a_project(window: MainWindow) -> None:
-    [menu] = [each.menu() for each in window.menuBar().actions() if each.text() == "&View"]
+    menu = menu_of(window, "&View")
 
     def offered() -> dict[str, bool]:
         menu.aboutToShow.emit()
