@@ -8,11 +8,14 @@ from collections.abc import Iterator, Sequence
 from studio.document import blocks
 from studio.document.block_expansion import MAX_DEPTH, MAX_NODES, Expansion, Scope
 from studio.document.located_edits import clear_param_at
-from studio.document.model import Endpoint
+from studio.document.model import Endpoint, Json
 from studio.lowering.analysis.block_types import INSIDE
 from studio.lowering.analysis.scope_graphs import ScopeGraph
 from studio.lowering.problems.problem import Fix, Problem
 from studio.nodes.types import NodeType, Role
+
+_LONGEST = 60
+"""Characters of a value in a message."""
 
 
 def block_problems(expansion: Expansion, graphs: Sequence[ScopeGraph]) -> Iterator[Problem]:
@@ -68,12 +71,21 @@ def _unequal_syntax(each: ScopeGraph) -> Iterator[Problem]:
             other = next((scope for scope, value in zip(each.scopes, values, strict=True) if value != expected), None)
             if other is not None:
                 path = other.instance_path
-                found = str(other.nodes[name].params.get(key))[:60]
+                found, shared = (
+                    _shown(parameter.default if value is None else value)
+                    for value in (other.nodes[name].params.get(key), expected)
+                )
                 message = (
                     f"{path} sets {key} of {name} to {found}, but the code of the block {each.block} needs one value "
-                    f"for all instances, {str(expected)[:60]}. Make {path} unique."
+                    f"for all instances, {shared}. Make {path} unique."
                 )
                 yield Problem("error", "bad-parameter", message, node=path)
+
+
+def _shown(value: Json) -> str:
+    """A value on one line of at most `_LONGEST` characters."""
+    text = " ".join(str(value).split())
+    return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…"
 
 
 def _misplaced(each: ScopeGraph, first: Scope, name: str, node_type: NodeType) -> Iterator[Problem]:
