@@ -55,6 +55,8 @@ FIRST = {
     "ungroup": "Unpack block",
     "cross_entropy": "cross_entropy",
     "dt": "Dark theme",
+    "import module": "Import module…",
+    "import data": "Import data…",
 }
 """What a newcomer types, and the first result."""
 
