@@ -159,6 +159,8 @@ def remove_block(document: Document, name: str) -> Document:
 
 def unused_blocks(document: Document) -> list[str]:
     """The definitions that the canvas does not use, directly or inside other blocks."""
+    if not document.blocks:
+        return []
     used = set(blocks.reachable_blocks(document.blocks, document.nodes))
     return [name for name in document.blocks if name not in used]
 

@@ -14,13 +14,18 @@ _MAX_BOXES = 64
 
 def shift_to_room(boxes: Sequence[Box], others: Iterable[Box]) -> float:
     """The distance to move boxes down, together, until none overlaps another node; 0 if there is room already."""
-    if len(boxes) > _MAX_BOXES and (around := bounds(boxes)) is not None:
-        boxes = [around]
-    obstacles = [Box(box.left, box.top - MIN_GAP, box.right, box.bottom + MIN_GAP) for box in others]
+    around = bounds(boxes)
+    if around is None:
+        return 0.0
+    boxes = [around] if len(boxes) > _MAX_BOXES else boxes
+    enlarged = (Box(box.left, box.top - MIN_GAP, box.right, box.bottom + MIN_GAP) for box in others)
+    obstacles = [box for box in enlarged if box.left < around.right and around.left < box.right]
     dy = 0.0
     for _ in range(_MAX_STEPS):
+        obstacles = [box for box in obstacles if box.bottom > around.top + dy]  # the others are above
+        near = [box for box in obstacles if box.top < around.bottom + dy]
         moved = [box.moved(0, dy) for box in boxes]
-        steps = [other.bottom - box.top for box in moved for other in obstacles if box.overlaps(other)]
+        steps = [other.bottom - box.top for box in moved for other in near if box.overlaps(other)]
         if not steps:
             break
         dy = snap_up(dy + max(min(steps), 1.0))
