@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 from collections.abc import Collection, Iterator
 
+from engine.shape import Spec
 from studio.document.blocks import path_and_outer
 from studio.document.model import Endpoint, Node
 from studio.document.weight_sharing import owner_of
@@ -12,8 +13,8 @@ from studio.lowering.analysis.dataflow import Dataflow
 from studio.lowering.analysis.node_evaluation import SampleSpec
 from studio.lowering.analysis.node_graph import NodeGraph
 from studio.lowering.problems import quick_fixes
-from studio.lowering.problems.problem import Problem
-from studio.nodes.types import Role
+from studio.lowering.problems.problem import Fix, Problem
+from studio.nodes.types import PortType, Role
 
 PAIRED_PARAMETERS = ("batch_size", "shuffle", "drop_last", "contiguous")
 """Parameters that paired loaders have in common."""
@@ -26,7 +27,7 @@ def training_goal_problems(flow: Dataflow) -> Iterator[Problem]:
     if not graph.types:
         yield Problem("error", "empty", f"The canvas is empty. {START}")
         return
-    yield from _check_parts(graph)
+    yield from _check_parts(flow)
     yield from _check_loaders(flow)
     yield from _check_scalar_losses(flow)
     yield from _check_trained_layers(flow)
@@ -48,17 +49,23 @@ def _check_followed_metric(flow: Dataflow) -> Iterator[Problem]:
         yield Problem("error", "unknown-figure", message, fix=quick_fixes.follow(matches[0]))
 
 
-def _check_parts(graph: NodeGraph) -> Iterator[Problem]:
+def _check_parts(flow: Dataflow) -> Iterator[Problem]:
+    graph = flow.graph
     if not graph.with_role(Role.SOURCE):
         yield Problem(
             "error", "no-data", "The project has no data source. Add one, such as Digits, followed by a loader."
         )
     elif not graph.with_role(Role.LOADER):
-        yield Problem("error", "no-loader", "The project has no loader to make batches. Add one after the data source.")
+        ends = graph.free_outputs(PortType.SAMPLES)
+        fix = None
+        if len(ends) == 1:
+            fix = quick_fixes.append(ends[0], Node("data.Batches"), "samples", title="Add a loader")
+        message = "The project has no loader to make batches. Add one after the data source."
+        yield Problem("error", "no-loader", message, fix=fix)
     losses, optimizers = [*graph.with_role(Role.LOSS), *graph.with_role(Role.LOSS_SUM)], graph.with_role(Role.OPTIMIZER)
     if not losses:
         message = "The project has no loss. Add one, such as CrossEntropyLoss, after the last layer."
-        yield Problem("error", "no-loss", message)
+        yield Problem("error", "no-loss", message, fix=_loss_for_targets(flow))
     ends = [end for name in losses if not graph.readers(end := Endpoint(name, graph.types[name].outputs[0].name))]
     if not optimizers:
         fix = None
@@ -75,6 +82,17 @@ def _check_parts(graph: NodeGraph) -> Iterator[Problem]:
         fix = quick_fixes.wire_up(ends[0], Endpoint(name, "loss")) if len(ends) == 1 else None
         message = f"{name}.loss is not connected, so {name} has no loss to minimize. Connect a loss to it."
         yield Problem("error", "missing-wire", message, node=name, port="loss", fix=fix)
+
+
+def _loss_for_targets(flow: Dataflow) -> Fix | None:
+    """A fix that compares the only output of the network with the targets of the only loader."""
+    loaders = flow.graph.with_role(Role.LOADER)
+    ends = [end for end in flow.graph.free_outputs(PortType.TENSOR) if end.node not in loaders]
+    targets = flow.value(Endpoint(loaders[0], "target")) if len(loaders) == 1 else None
+    if len(ends) != 1 or not isinstance(targets, Spec):
+        return None
+    key = "nn.MSELoss" if targets.dtype.is_floating_point else "nn.CrossEntropyLoss"
+    return quick_fixes.append_loss(ends[0], Endpoint(loaders[0], "target"), Node(key))
 
 
 def _check_loaders(flow: Dataflow) -> Iterator[Problem]:

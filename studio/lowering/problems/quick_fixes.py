@@ -197,6 +197,19 @@ def append(source: Endpoint, node: Node, input_port: str, *, title: str) -> Fix:
     return Fix(title, edit)
 
 
+def append_loss(source: Endpoint, targets: Endpoint, node: Node) -> Fix:
+    """Add a loss that compares an output with targets."""
+
+    def edit(document: Document) -> Document:
+        name = edits.unique_name(document, node.type)
+        x, y = document.nodes[source.node].at
+        document = edits.add(document, name, replace(node, at=(x + NODE_SPACING, y)))
+        document = edits.connect(document, Wire(source, Endpoint(name, "input")))
+        return edits.connect(document, Wire(targets, Endpoint(name, "target")))
+
+    return Fix(f"Add {node.type.rpartition('.')[2]}", edit)
+
+
 def _shifted(document: Document, first: str) -> dict[str, tuple[float, float]]:
     """New positions, one step to the right, of a node and all nodes after it."""
     targets: defaultdict[str, list[str]] = defaultdict(list)

@@ -105,6 +105,9 @@ FIXES: dict[str, Fix] = {
         Endpoint("hidden", "input"), Node("nn.Flatten", {"start_dim": 2}), title="Insert Flatten"
     ),
     "append": quick_fixes.append(Endpoint("other", "loss"), Node("optim.Adam"), "loss", title="Add Adam"),
+    "append_loss": quick_fixes.append_loss(
+        Endpoint("relu", "output"), Endpoint("batches", "target"), Node("nn.CrossEntropyLoss")
+    ),
 }
 
 

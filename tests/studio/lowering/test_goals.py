@@ -31,6 +31,19 @@ def test_missing_parts_are_named() -> None:
     assert "no-data" in codes(edits.remove(mlp(), ["digits"]))
 
 
+def test_a_network_is_completed_by_fixes_alone() -> None:
+    """From a data source with a transform, and layers without a loss."""
+    broken = edits.remove(mlp(), ["batches"])
+    assert fixed(broken, coded(broken, "no-loader")).nodes["batches"].type == "data.Batches"
+    made = edits.remove(mlp(), ["cross_entropy"])
+    assert coded(made, "no-loss").fix is not None
+    for _ in range(3):
+        offered = next((problem for problem in report(made).problems if problem.fix is not None), None)
+        made = made if offered is None else fixed(made, offered)
+    assert report(made).problems == ()
+    assert sorted(node.type for node in made.nodes.values()) == sorted(node.type for node in mlp().nodes.values())
+
+
 def test_targets_of_a_second_loader_belong_to_other_samples() -> None:
     broken = edits.add(mlp(), "other", Node("data.Batches"))
     broken = edits.connect(broken, wire("scale.samples -> other.samples"))
