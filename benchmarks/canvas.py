@@ -29,8 +29,10 @@ from PySide6.QtCore import QPoint, QPointF, Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
 
-from studio.document import blocks, edits, project_files
-from studio.document.block_edits import edit_block
+from studio.document import edits
+from studio.document.blocks import block_nodes
+from studio.document.blocks.block_edits import edit_block
+from studio.document.files import project_files
 from studio.document.model import Document
 from studio.ui import app
 from studio.ui.canvas.canvas_view import CanvasView
@@ -285,7 +287,7 @@ def source(bench: Bench, node: str) -> str:
 def measure_block_edits(bench: Bench) -> None:
     """Edit a node inside a definition."""
     name, widths = list(bench.store.document.blocks)[len(bench.store.document.blocks) // 2], iter(range(65, 999))
-    bench.view.reveal(next(n for n, node in bench.store.document.nodes.items() if blocks.name_of(node) == name))
+    bench.view.reveal(next(n for n, node in bench.store.document.nodes.items() if block_nodes.name_of(node) == name))
 
     def widen(document: Document) -> Document:
         return edits.set_param(document, "linear_1", "out_features", next(widths))

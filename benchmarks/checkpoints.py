@@ -28,7 +28,7 @@ import numpy as np
 
 from engine import fit
 from studio.document import edits
-from studio.document.project_templates import template
+from studio.document.files.project_templates import template
 from studio.lowering import lower
 from studio.lowering.check import check
 from studio.nodes import catalogue

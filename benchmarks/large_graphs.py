@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from studio.document import blocks
+from studio.document.blocks import block_nodes
 from studio.document.model import Block, Document, Endpoint, Json, Node, Wire
 
 WIDTH = 64
@@ -33,14 +33,14 @@ def blocks_graph(count: int, size: int) -> Document:
     wires = _head_wires("stage_0")
     last = "flatten"
     for index in range(count):
-        inner: dict[str, Node] = {"input": Node(blocks.INPUT, at=(-_STEP_X, 0.0))}
-        inside = [_wire("input", blocks.GIVEN, "linear_0", "input")]
+        inner: dict[str, Node] = {"input": Node(block_nodes.INPUT, at=(-_STEP_X, 0.0))}
+        inside = [_wire("input", block_nodes.GIVEN, "linear_0", "input")]
         end = _residual_blocks(inner, inside, (size - 2) // 4, "input")
-        inner["output"] = Node(blocks.OUTPUT, at=(_STEP_X * ROW, 0.0))
-        inside.append(_wire(end, "output", "output", blocks.TAKEN))
+        inner["output"] = Node(block_nodes.OUTPUT, at=(_STEP_X * ROW, 0.0))
+        inside.append(_wire(end, "output", "output", block_nodes.TAKEN))
         definitions[f"stage{index}"] = Block(inner, tuple(sorted(inside)))
         name = f"stage_{index}"
-        nodes[name] = Node(blocks.type_of(f"stage{index}"), at=_at(index, 10))
+        nodes[name] = Node(block_nodes.type_of(f"stage{index}"), at=_at(index, 10))
         if index:
             wires.append(_wire(last, "output", name, "input"))
         last = name

@@ -19,9 +19,10 @@ from pathlib import Path
 
 from PySide6.QtCore import QEventLoop, QTimer
 
-from studio.document import edits, project_files
+from studio.document import edits
+from studio.document.files import project_files
+from studio.document.files.project_templates import template
 from studio.document.model import Document
-from studio.document.project_templates import template
 from studio.nodes.catalogue import catalogue
 from studio.training import TrainingSession
 from studio.ui import app

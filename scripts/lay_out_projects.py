@@ -15,9 +15,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from screenshots import close, settle, until
-from studio.document import blocks, edits, project_files
-from studio.document.block_edits import edit_block
-from studio.document.block_locations import Location, Step
+from studio.document import edits
+from studio.document.blocks import block_nodes
+from studio.document.blocks.block_edits import edit_block
+from studio.document.blocks.block_locations import Location, Step
+from studio.document.files import project_files
 from studio.document.model import Block, Document
 from studio.ui import app
 from studio.ui.canvas.canvas_view import CanvasView
@@ -77,7 +79,7 @@ def _block_locations(document: Document) -> Iterator[tuple[str, Location]]:
     while waiting:
         location, scope = waiting.pop(0)
         for name, node in scope.nodes.items():
-            block = blocks.name_of(node)
+            block = block_nodes.name_of(node)
             if block is not None and block not in found:
                 found.add(block)
                 inner: Location = (*location, Step(name))

@@ -17,10 +17,10 @@ from pathlib import Path
 from PySide6.QtTest import QTest
 
 from studio.document import edits
-from studio.document.block_edits import promote
-from studio.document.block_grouping import group
+from studio.document.blocks.block_edits import promote
+from studio.document.blocks.block_grouping import group
+from studio.document.files.project_templates import template
 from studio.document.model import Document, ParamRef
-from studio.document.project_templates import template
 from studio.ui import app
 from studio.ui.preferences.declarations import REDUCE_MOTION, THEME
 from studio.ui.project.project import Project

@@ -14,7 +14,7 @@ import pytest
 from engine.system.syntax import parse_source
 from site_pages import pages
 from studio.cli.command_line import main
-from studio.document.project_templates import templates
+from studio.document.files.project_templates import templates
 from studio.lowering.analysis.block_types import PORT_TYPES
 from studio.nodes.catalogue import catalogue
 from studio.nodes.types import TITLES

@@ -11,7 +11,7 @@ from typing import Any
 
 from engine.system.syntax import parse_source
 from studio.document import model
-from studio.document.project_schema import schema
+from studio.document.files.project_schema import schema
 from studio.reference.markdown import code, fence, joined, table
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -6,8 +6,8 @@ from pathlib import Path
 
 from screenshots import open_template, until
 from studio.document import edits
-from studio.document.block_edits import edit_block
-from studio.document.block_grouping import group
+from studio.document.blocks.block_edits import edit_block
+from studio.document.blocks.block_grouping import group
 from studio.document.model import Document
 from studio.ui.window.main_window import MainWindow
 from window_states.registry import State, add_state, state

@@ -9,7 +9,7 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
 
 from screenshots import open_template, until
-from studio.document.block_grouping import group
+from studio.document.blocks.block_grouping import group
 from studio.ui.window.main_window import MainWindow
 from window_states.registry import LATIN, State, add_state, state
 

@@ -7,7 +7,8 @@ from pathlib import Path
 from PySide6.QtTest import QTest
 
 from screenshots import until
-from studio.document import edits, project_files
+from studio.document import edits
+from studio.document.files import project_files
 from studio.document.model import Document, Endpoint, Node, Wire
 from studio.lowering.user_code.document_code import trust_code
 from studio.nodes.python_node import PYTHON

@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from screenshots import open_template, until
-from studio.document.block_library import LibraryBlock, shipped_blocks
-from studio.document.project_templates import templates
+from studio.document.blocks.block_library import LibraryBlock, shipped_blocks
+from studio.document.files.project_templates import templates
 from studio.ui.window.context_help import show_context_help
 from studio.ui.window.main_window import MainWindow
 from window_states.registry import State, add_state

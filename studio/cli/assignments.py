@@ -13,8 +13,9 @@ from msgspec.structs import replace
 
 from engine.registry import LONGEST_VALUE, Parameter
 from studio.cli.error_output import InputError
-from studio.document import blocks, edits
-from studio.document.block_locations import all_nodes, graph_at, locate
+from studio.document import edits
+from studio.document.blocks import block_nodes
+from studio.document.blocks.block_locations import all_nodes, graph_at, locate
 from studio.document.located_edits import set_param_at
 from studio.document.model import Document, Json, TrainingSettings
 from studio.document.training_settings import TRAINING_SETTINGS
@@ -53,7 +54,7 @@ def apply_assignments(
             document = edits.set_trains(document, name, _layer_names(value))
         else:
             node_type, declared = _find_parameter(document, catalogue, name, param, prefix)
-            per_copy = node_type.role is Role.BLOCK and param != blocks.REPEAT
+            per_copy = node_type.role is Role.BLOCK and param != block_nodes.REPEAT
             document = set_param_at(document, name, param, parse_value(declared, value, prefix, per_copy=per_copy))
     return document
 

@@ -12,8 +12,10 @@ import typer
 from studio.cli.error_output import InputError, print_error, print_json, print_text
 from studio.cli.error_reporting import report_errors
 from studio.cli.shared_options import File, Json
-from studio.document import SUFFIX, blocks, project_files
-from studio.document.block_library import LibraryBlock, UserLibrary, read_block, shipped_blocks
+from studio.document import SUFFIX
+from studio.document.blocks import block_nodes
+from studio.document.blocks.block_library import LibraryBlock, UserLibrary, read_block, shipped_blocks
+from studio.document.files import project_files
 from studio.document.model import Node
 from studio.lowering.analysis.block_types import BlockTypes
 from studio.nodes.catalogue import catalogue
@@ -103,7 +105,7 @@ def _find(name: str) -> LibraryBlock:
 
 
 def _record(entry: LibraryBlock) -> dict[str, Any]:
-    kind = BlockTypes(entry.definitions, catalogue()).type_of(Node(blocks.type_of(entry.name)))
+    kind = BlockTypes(entry.definitions, catalogue()).type_of(Node(block_nodes.type_of(entry.name)))
     ports = (
         {"inputs": kind.inputs, "outputs": kind.outputs, "params": kind.params} if isinstance(kind, NodeType) else {}
     )

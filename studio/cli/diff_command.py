@@ -10,7 +10,8 @@ import typer
 from studio.cli.error_output import print_json, print_text
 from studio.cli.error_reporting import report_errors
 from studio.cli.shared_options import Json
-from studio.document import SUFFIX, project_files
+from studio.document import SUFFIX
+from studio.document.files import project_files
 from studio.document.graph_comparison import Change, Comparison, Value, compare
 
 _DIFFERENT = 1

@@ -15,8 +15,9 @@ from studio.cli.error_output import InputError, print_json, print_text
 from studio.cli.error_reporting import report_errors
 from studio.cli.module_import import is_module, with_module
 from studio.cli.shared_options import Json, project_folder
-from studio.document import SUFFIX, project_files
-from studio.document.block_expansion import flat_document
+from studio.document import SUFFIX
+from studio.document.blocks.block_expansion import flat_document
+from studio.document.files import project_files
 from studio.document.model import Document
 from studio.lowering.user_code.document_code import untrusted_code
 from studio.training.data.imports.file_import import image_column, is_table, plan_file, plan_image_list

@@ -7,7 +7,7 @@ from pathlib import Path
 from studio.cli.error_output import InputError
 from studio.document.model import Document
 from studio.lowering.source_import.module_import import insert_module
-from studio.lowering.source_import.source_errors import SourceError
+from studio.lowering.source_import.reading.source_errors import SourceError
 from studio.nodes.catalogue import catalogue
 
 SUFFIX = ".py"

@@ -10,10 +10,10 @@ import typer
 
 from studio.cli.assignments import apply_assignments
 from studio.cli.error_output import BAD_INPUT, UNTRUSTED, InputError, print_error, print_json
-from studio.document import project_files
-from studio.document.block_expansion import flat_document
+from studio.document.blocks.block_expansion import flat_document
+from studio.document.files import project_files
+from studio.document.files.project_format import SUFFIX
 from studio.document.model import Document
-from studio.document.project_format import SUFFIX
 from studio.lowering.check import check
 from studio.lowering.problems.problem import Problem
 from studio.lowering.problems.problem_groups import grouped

@@ -12,10 +12,11 @@ import typer
 from studio.cli.error_output import InputError, print_json, print_text
 from studio.cli.error_reporting import report_errors
 from studio.cli.shared_options import Json
-from studio.document import SUFFIX, project_files
+from studio.document import SUFFIX
+from studio.document.files import project_files
+from studio.document.files.project_schema import schema
+from studio.document.files.project_templates import template, templates
 from studio.document.model import Document
-from studio.document.project_schema import schema
-from studio.document.project_templates import template, templates
 
 
 def list_templates(as_json: Json = False) -> None:

@@ -11,8 +11,8 @@ import typer
 from studio.cli.error_output import InputError, print_json, print_text
 from studio.cli.error_reporting import report_errors
 from studio.cli.shared_options import Json
-from studio.document import project_files
 from studio.document.code_trust import TRUST, source_digest
+from studio.document.files import project_files
 from studio.lowering.user_code.code_loader import is_trusted
 from studio.lowering.user_code.document_code import document_code, trust_code
 

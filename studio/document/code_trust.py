@@ -19,7 +19,7 @@ from typing import Any, cast
 from engine.io import atomic_file, file_locks
 from engine.system.files import read_regular
 from studio.document.document_errors import FileError
-from studio.document.state_folder import state_folder
+from studio.document.files.state_folder import state_folder
 
 FILE_NAME = "trusted-code.json"
 MAX_ENTRIES = 10_000

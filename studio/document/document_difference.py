@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from msgspec.structs import replace
 
-from studio.document.blocks import are_equal
+from studio.document.blocks.block_nodes import are_equal
 from studio.document.model import Block, Document, Endpoint, Frame, Node, TrainingSettings, Wire
 
 

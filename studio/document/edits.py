@@ -13,12 +13,12 @@ from typing import Any
 import msgspec
 from msgspec.structs import asdict, replace
 
-from studio.document import blocks
 from studio.document import node_names as naming
+from studio.document.blocks import block_nodes
 from studio.document.document_errors import EditError
-from studio.document.json_values import JsonError, equal_json, validated_copy
+from studio.document.files.json_values import JsonError, equal_json, validated_copy
+from studio.document.files.validation_messages import validation_problem
 from studio.document.model import MAX_COORDINATE, Document, Endpoint, Json, Node, TrainingSettings, Wire
-from studio.document.validation_messages import validation_problem
 from studio.document.weight_sharing import calls_of, layer_of, separated, with_renamed_owner
 from studio.document.wire_routes import remaining_routes, renamed_routes
 
@@ -276,7 +276,7 @@ def _checked_position(name: str, at: tuple[float, float]) -> tuple[float, float]
 
 def _with_renamed_layer(node: Node, old: str, new: str) -> Node:
     """The node, with a renamed layer in `trains` and a renamed owner."""
-    trains = tuple(blocks.renamed_path(path, {old: new}) for path in node.trains)
+    trains = tuple(block_nodes.renamed_path(path, {old: new}) for path in node.trains)
     node = node if trains == node.trains else replace(node, trains=trains)
     return with_renamed_owner(node, {old: new})
 

@@ -7,9 +7,9 @@ from functools import partial
 
 from msgspec.structs import replace
 
-from studio.document.block_edits import Edit, edit_block
-from studio.document.block_expansion import Expansion, Scope
-from studio.document.block_locations import Location, Step
+from studio.document.blocks.block_edits import Edit, edit_block
+from studio.document.blocks.block_expansion import Expansion, Scope
+from studio.document.blocks.block_locations import Location, Step
 from studio.document.document_difference import Difference, difference
 from studio.document.document_errors import EditError
 from studio.document.located_edits import clear_at, set_at

@@ -10,9 +10,9 @@ from msgspec.structs import asdict, replace
 
 from studio.document import node_names as naming
 from studio.document.document_errors import EditError
-from studio.document.json_values import JsonError, validated_copy
+from studio.document.files.json_values import JsonError, validated_copy
+from studio.document.files.validation_messages import validation_problem
 from studio.document.model import Block, Document, Frame
-from studio.document.validation_messages import validation_problem
 from studio.document.wire_routes import bounded
 
 

@@ -13,7 +13,7 @@ from typing import Any, Literal, TypeAlias
 
 from msgspec.structs import asdict
 
-from studio.document import blocks
+from studio.document.blocks import block_nodes
 from studio.document.model import Block, Document, Endpoint, Node, Wire
 
 Kind: TypeAlias = Literal["added", "removed", "changed", "renamed", "block changed", "rewired"]
@@ -199,7 +199,7 @@ def _instances(graphs: _Graphs, found: Mapping[str, list[Change]], differing: se
     listed = {change.new for change in found[graphs.block]}
     before = {now: name for name, now in graphs.names.items()}
     for name, node in graphs.new.nodes.items():
-        if name in before and name not in listed and blocks.name_of(node) in differing:
+        if name in before and name not in listed and block_nodes.name_of(node) in differing:
             yield Change(graphs.block, "block changed", before[name], name)
 
 
@@ -208,7 +208,7 @@ def _differing_blocks(document: Document, changed: set[str]) -> set[str]:
     return {
         name
         for name, block in document.blocks.items()
-        if name in changed or changed.intersection(blocks.reachable_blocks(document.blocks, block.nodes))
+        if name in changed or changed.intersection(block_nodes.reachable_blocks(document.blocks, block.nodes))
     }
 
 

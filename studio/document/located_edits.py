@@ -8,9 +8,10 @@ from __future__ import annotations
 from functools import partial
 from typing import cast
 
-from studio.document import blocks, edits
-from studio.document.block_edits import edit_graph, promoted_as
-from studio.document.block_locations import UNSET, Location, block_at, locate, value_at
+from studio.document import edits
+from studio.document.blocks import block_nodes
+from studio.document.blocks.block_edits import edit_graph, promoted_as
+from studio.document.blocks.block_locations import UNSET, Location, block_at, locate, value_at
 from studio.document.document_errors import EditError
 from studio.document.model import Document, Json, ParamRef
 
@@ -34,9 +35,9 @@ def set_at(document: Document, location: Location, name: str, param: str, value:
         edit = partial(edits.set_param, name=name, param=param, value=value)
         return edit_graph(document, block_at(document, location), edit)
     outer, step = location[:-1], location[-1]
-    each = blocks.values_per_copy(cast("Json", value_at(document, outer, step.instance, promoted)))
+    each = block_nodes.values_per_copy(cast("Json", value_at(document, outer, step.instance, promoted)))
     if each is not None and step.copy < len(each):
-        value = {blocks.EACH: [*each[: step.copy], value, *each[step.copy + 1 :]]}
+        value = {block_nodes.EACH: [*each[: step.copy], value, *each[step.copy + 1 :]]}
     return set_at(document, outer, step.instance, promoted, value)
 
 

@@ -7,16 +7,17 @@ from typing import cast
 
 from msgspec.structs import replace
 
-from studio.document import blocks, edits
+from studio.document import edits
 from studio.document import node_names as naming
-from studio.document.block_edits import with_blocks
+from studio.document.blocks import block_nodes
+from studio.document.blocks.block_edits import with_blocks
 from studio.document.document_errors import EditError
-from studio.document.document_reader import read_document, read_wire
+from studio.document.files.document_reader import read_document, read_wire
+from studio.document.files.json_values import JsonError, format_json
+from studio.document.files.migrations import migrate
+from studio.document.files.project_format import layout, parse_object
 from studio.document.frames import add_frame, frames_of, free_frame_name, shifted_frame
-from studio.document.json_values import JsonError, format_json
-from studio.document.migrations import migrate
 from studio.document.model import Document, Endpoint, Node, Wire
-from studio.document.project_format import layout, parse_object
 from studio.document.weight_sharing import can_share, layer_of
 from studio.document.wire_routes import inner_routes, renamed_routes, shifted_route
 
@@ -44,7 +45,7 @@ def copy(document: Document, names: Iterable[str], frames: Iterable[str] = ()) -
         frames={name: frame for name, frame in document.frames.items() if name in chosen_frames},
         routes=inner_routes(document, chosen),
     )
-    used = blocks.reachable_blocks(document.blocks, piece.nodes)
+    used = block_nodes.reachable_blocks(document.blocks, piece.nodes)
     piece = replace(piece, blocks={name: document.blocks[name] for name in used})
     return layout(piece, inputs=[wire for wire in incoming if wire.source.node not in chosen])
 
@@ -74,7 +75,7 @@ def paste(
             renamed[name]: replace(
                 _with_owner(node, renamed, owners),
                 at=(node.at[0] + dx, node.at[1] + dy),
-                trains=tuple(blocks.renamed_path(layer, renamed) for layer in node.trains),
+                trains=tuple(block_nodes.renamed_path(layer, renamed) for layer in node.trains),
             )
             for name, node in piece.nodes.items()
         },

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 
-from studio.document.block_expansion import Expansion
+from studio.document.blocks.block_expansion import Expansion
 from studio.document.model import Document
 from studio.lowering.analysis.dataflow import Dataflow
 from studio.lowering.analysis.instance_info import instance_infos, wire_labels

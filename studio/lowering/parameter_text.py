@@ -7,7 +7,7 @@ from typing import Any, cast
 
 from engine.registry import LONGEST_VALUE, Parameter
 from engine.relative_sizes import normalized
-from studio.document.blocks import EACH, values_per_copy
+from studio.document.blocks.block_nodes import EACH, values_per_copy
 from studio.document.model import Json
 
 _INCOMPLETE = re.compile(r"[-+]?(\d*\.?\d*|\d+\.?\d*e[-+]?)", re.IGNORECASE)

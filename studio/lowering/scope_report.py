@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
-from studio.document.block_expansion import Scope
-from studio.document.block_locations import Location
+from studio.document.blocks.block_expansion import Scope
+from studio.document.blocks.block_locations import Location
 from studio.lowering.analysis.instance_info import wire_labels
 from studio.lowering.analysis.node_facts import NodeInfo
 from studio.lowering.problems.problem import Problem

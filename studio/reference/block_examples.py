@@ -6,7 +6,7 @@ import ast
 import json
 
 from engine.system.syntax import parse_source
-from studio.document import blocks
+from studio.document.blocks import block_nodes
 from studio.document.model import Document
 from studio.lowering import check, lower
 from studio.lowering.report import Report
@@ -24,7 +24,7 @@ def block_example(document: Document, report: Report, instance: str) -> str:
         return ""
     params = document.nodes[instance].params
     given = ", ".join(code(f"{name}={json.dumps(value)}") for name, value in params.items()) or "the defaults"
-    kind = document.nodes[instance].type.removeprefix(blocks.type_of(""))
+    kind = document.nodes[instance].type.removeprefix(block_nodes.type_of(""))
     rows = [
         (code(port), side, code(shape)) for (port, side), shape in sorted(shapes.items(), key=lambda each: each[0][1])
     ]
@@ -40,7 +40,7 @@ def block_example(document: Document, report: Report, instance: str) -> str:
 def shipped_example(document: Document, name: str) -> str:
     """The example of a block in its file, with the generated class."""
     report = check(document, catalogue())
-    instance = next(key for key, node in document.nodes.items() if blocks.name_of(node) == name)
+    instance = next(key for key, node in document.nodes.items() if block_nodes.name_of(node) == name)
     return joined(
         [
             block_example(document, report, instance),

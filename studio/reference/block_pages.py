@@ -6,8 +6,8 @@ import json
 from collections.abc import Iterable, Iterator, Mapping
 
 from engine.registry import Parameter
-from studio.document import blocks
-from studio.document.block_library import LibraryBlock, shipped_blocks
+from studio.document.blocks import block_nodes
+from studio.document.blocks.block_library import LibraryBlock, shipped_blocks
 from studio.document.model import Block, Node
 from studio.lowering.analysis.block_types import BlockTypes
 from studio.nodes.catalogue import catalogue
@@ -51,7 +51,7 @@ def _section(entry: LibraryBlock, shipped: Iterable[str]) -> str:
             f"It contains {links}." if links else "",
             shipped_example(entry.document, entry.name),
             "**In a project file**",
-            fence("json", json.dumps({entry.name: {"type": blocks.type_of(entry.name)}})),
+            fence("json", json.dumps({entry.name: {"type": block_nodes.type_of(entry.name)}})),
         ]
     ).rstrip()
 
@@ -100,7 +100,7 @@ def _kind(entry: LibraryBlock) -> NodeType:
 
 
 def _type(definitions: Mapping[str, Block], name: str) -> NodeType:
-    found = BlockTypes(definitions, catalogue()).type_of(Node(blocks.type_of(name)))
+    found = BlockTypes(definitions, catalogue()).type_of(Node(block_nodes.type_of(name)))
     if found is None:
         raise LookupError(f"the block {name!r} has no type")
     return found

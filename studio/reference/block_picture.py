@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from html import escape
 
-from studio.document import blocks
+from studio.document.blocks import block_nodes
 from studio.document.model import Block, Document, Node, Wire
 
 _WIDTH, _HEIGHT = 124.0, 40.0
@@ -81,7 +81,7 @@ def _wire(source: Place, target: Place, lane: float | None) -> str:
 
 
 def _node(name: str, node: Node, x: float, y: float) -> str:
-    is_port = node.type in (blocks.INPUT, blocks.OUTPUT)
+    is_port = node.type in (block_nodes.INPUT, block_nodes.OUTPUT)
     kind = "" if is_port else node.type.rpartition(".")[2]
     radius = _HEIGHT / 2 if is_port else 6
     box = (

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from studio.document.project_templates import Template, templates
+from studio.document.files.project_templates import Template, templates
 from studio.lowering import check
 from studio.nodes.catalogue import catalogue
 from studio.nodes.types import Role

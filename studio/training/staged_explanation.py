@@ -12,7 +12,7 @@ from engine.compiler import Explanation, explain
 from engine.compiler.compile_progress import compile_state
 from engine.data import JointLoader
 from engine.data.batches import AnyLoader
-from studio.document.block_expansion import flat_document
+from studio.document.blocks.block_expansion import flat_document
 from studio.document.model import Document
 from studio.lowering.codegen.task_source import STEP_SETTINGS
 from studio.lowering.program import lower

@@ -9,7 +9,7 @@ from typing import Literal, TypeAlias
 from PySide6.QtCore import QSize, Qt
 from PySide6.QtWidgets import QFileDialog, QGridLayout, QInputDialog, QListView, QMessageBox, QSpacerItem, QWidget
 
-from studio.document.project_format import SUFFIX
+from studio.document.files.project_format import SUFFIX
 from studio.ui import number_format
 from studio.ui.theme import icons
 

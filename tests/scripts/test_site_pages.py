@@ -14,7 +14,7 @@ import typer
 from site_pages import api, commands, pages, problems
 from studio.cli import command_line
 from studio.cli.lazy_commands import functions
-from studio.document.block_library import shipped_blocks
+from studio.document.blocks.block_library import shipped_blocks
 from studio.lowering.problems.problem_help import HELP
 from studio.nodes.catalogue import catalogue
 from studio.nodes.types import NodeType, Role

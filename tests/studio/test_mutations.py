@@ -31,8 +31,8 @@ from studio.cli import command_line as app_module
 from studio.cli import run_command
 from studio.cli.error_reporting import report_errors
 from studio.cli.runs_commands import _find_run, _load_runs, _run_record, _run_row
-from studio.document import project_files
 from studio.document.document_errors import FileError
+from studio.document.files import project_files
 from studio.document.model import Document, TrainingSettings
 from studio.lowering import check
 from studio.lowering.program import lower

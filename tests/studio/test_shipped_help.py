@@ -7,8 +7,8 @@ from collections.abc import Mapping
 
 import pytest
 
-from studio.document.block_library import LibraryBlock, shipped_blocks
-from studio.document.project_templates import Template, templates
+from studio.document.blocks.block_library import LibraryBlock, shipped_blocks
+from studio.document.files.project_templates import Template, templates
 from studio.lowering.analysis.block_types import BlockTypes
 from studio.nodes import catalogue
 from studio.reference import block_pages, template_pages

@@ -12,7 +12,7 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QWidget
 from pytestqt.qtbot import QtBot
 
-from studio.document.project_templates import template
+from studio.document.files.project_templates import template
 from studio.ui import app, dialogs
 from studio.ui.garbage_collector import collect_if_needed
 from studio.ui.preferences.declarations import REDUCE_MOTION, THEME

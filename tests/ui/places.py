@@ -11,9 +11,9 @@ from PySide6.QtWidgets import QDialog, QInputDialog, QMessageBox, QWidget
 from pytestqt.qtbot import QtBot
 
 from studio.document import edits
-from studio.document.block_grouping import group
+from studio.document.blocks.block_grouping import group
+from studio.document.files.project_templates import template
 from studio.document.model import Document, Node
-from studio.document.project_templates import template
 from studio.nodes.python_node import PYTHON
 from studio.ui import dialogs
 from studio.ui.project.project import Project

@@ -9,9 +9,9 @@ from PySide6.QtWidgets import QApplication, QToolButton
 from pytestqt.qtbot import QtBot
 
 from studio.document import edits
-from studio.document.block_edits import edit_block
-from studio.document.block_grouping import group
-from studio.document.block_locations import Step
+from studio.document.blocks.block_edits import edit_block
+from studio.document.blocks.block_grouping import group
+from studio.document.blocks.block_locations import Step
 from studio.document.model import Document, Node, ParamRef
 from studio.ui.panels.inspector.block_form import BlockForm
 from studio.ui.panels.inspector.instance_section import InstanceSection

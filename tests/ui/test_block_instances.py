@@ -9,9 +9,9 @@ from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
 
 from studio.document import edits
-from studio.document.block_edits import edit_block, promote
-from studio.document.block_grouping import group
-from studio.document.block_locations import Step
+from studio.document.blocks.block_edits import edit_block, promote
+from studio.document.blocks.block_grouping import group
+from studio.document.blocks.block_locations import Step
 from studio.document.model import Document, ParamRef
 from studio.ui.palette import PalettePanel
 from studio.ui.project.project import Project

@@ -10,7 +10,7 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QPushButton
 from pytestqt.qtbot import QtBot
 
-from studio.document.project_templates import templates
+from studio.document.files.project_templates import templates
 from studio.ui.command_registry import NEEDS_PROJECT
 from studio.ui.preferences.declarations import PREFERENCES, REDUCE_MOTION, SNAP_LINES
 from studio.ui.project.project import Project

@@ -10,7 +10,7 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QLabel, QMessageBox, QPushButton, QStyle
 from pytestqt.qtbot import QtBot
 
-from studio.document.project_templates import template
+from studio.document.files.project_templates import template
 from studio.ui import dialogs
 from studio.ui.window.main_window import MainWindow
 from studio.ui.window.settings_dialog import SettingsDialog

@@ -9,9 +9,9 @@ from PySide6.QtWidgets import QWidget
 from pytestqt.qtbot import QtBot
 
 from studio.document import edits
-from studio.document.block_grouping import group
-from studio.document.block_library import LibraryBlock, shipped_blocks
-from studio.document.project_templates import templates
+from studio.document.blocks.block_grouping import group
+from studio.document.blocks.block_library import LibraryBlock, shipped_blocks
+from studio.document.files.project_templates import templates
 from studio.lowering.analysis.addable_types import addable_types
 from studio.lowering.problems.problem import Problem
 from studio.lowering.problems.problem_help import HELP

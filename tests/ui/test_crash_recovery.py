@@ -20,7 +20,7 @@ import sys
 from pathlib import Path
 from PySide6.QtCore import QTimer
 from msgspec.structs import replace
-from studio.document.project_templates import Template, template
+from studio.document.files.project_templates import Template, template
 from studio.ui import app
 from studio.ui.settings import Settings
 

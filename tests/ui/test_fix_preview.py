@@ -12,7 +12,7 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QPushButton, QToolTip, QWidget
 from pytestqt.qtbot import QtBot
 
-from studio.document import project_files
+from studio.document.files import project_files
 from studio.document.model import Document, Node
 from studio.ui.panels.problems_panel import ProblemRow
 from studio.ui.window.main_window import MainWindow

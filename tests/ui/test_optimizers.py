@@ -9,9 +9,9 @@ from PySide6.QtWidgets import QCheckBox
 from pytestqt.qtbot import QtBot
 
 from studio.document import edits
-from studio.document.block_grouping import group
+from studio.document.blocks.block_grouping import group
+from studio.document.files.project_templates import template
 from studio.document.model import Document, Endpoint, Node, Wire
-from studio.document.project_templates import template
 from studio.ui.panels.inspector.learning_rate_plot import LearningRatePlot
 from studio.ui.panels.inspector.node_form import NodeForm
 from studio.ui.panels.inspector.trained_layers import TrainedLayersList

@@ -12,8 +12,8 @@ from PySide6.QtWidgets import QApplication, QScrollArea, QToolButton, QVBoxLayou
 from pytestqt.qtbot import QtBot
 
 from studio.document import edits
+from studio.document.files.project_templates import template
 from studio.document.model import Node
-from studio.document.project_templates import template
 from studio.ui.panels.code.code_editor import CodeEditor
 from studio.ui.panels.runs import run_table
 from studio.ui.project.project import Project

@@ -9,8 +9,9 @@ from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QPushButton
 
-from studio.document import edits, project_files
+from studio.document import edits
 from studio.document.code_trust import TRUST, source_digest
+from studio.document.files import project_files
 from studio.document.model import Document, Endpoint, Node, Wire
 from studio.lowering.user_code.code_loader import is_trusted
 from studio.lowering.user_code.document_code import trust_code

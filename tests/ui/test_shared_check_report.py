@@ -10,7 +10,7 @@ import pytest
 from pytestqt.qtbot import QtBot
 
 from studio.document import edits
-from studio.document.project_templates import template
+from studio.document.files.project_templates import template
 from studio.lowering.analysis import node_evaluation
 from studio.ui.project.project import Project
 from studio.ui.window.main_window import MainWindow

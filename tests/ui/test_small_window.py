@@ -6,7 +6,7 @@ from PySide6.QtGui import QFontMetrics
 from PySide6.QtWidgets import QApplication, QToolButton
 from pytestqt.qtbot import QtBot
 
-from studio.document.project_templates import template
+from studio.document.files.project_templates import template
 from studio.ui import number_format
 from studio.ui.canvas.level_of_detail import LevelOfDetail
 from studio.ui.theme import fonts

@@ -12,7 +12,8 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QMenu, QPushButton
 from pytestqt.qtbot import QtBot
 
-from studio.document import edits, project_files
+from studio.document import edits
+from studio.document.files import project_files
 from studio.document.model import Document, Endpoint, Node, Wire
 from studio.ui import dialogs
 from studio.ui.panels.log_panel import LogPanel

@@ -9,9 +9,9 @@ from PySide6.QtWidgets import QAbstractButton, QApplication, QTabBar
 from pytestqt.qtbot import QtBot
 
 from studio.document import edits
-from studio.document.block_edits import edit_block
+from studio.document.blocks.block_edits import edit_block
+from studio.document.files.project_templates import template
 from studio.document.model import Document, Node
-from studio.document.project_templates import template
 from studio.ui.project.project import Project
 from studio.ui.window.main_window import MainWindow
 

@@ -17,10 +17,10 @@ from engine.system.files import read_regular
 from studio.cli.assignments import apply_assignments
 from studio.cli.error_output import InputError
 from studio.document.document_errors import FileError
+from studio.document.files.project_format import dumps, loads
+from studio.document.files.strict_json import MAX_FILE_BYTES
+from studio.document.files.validation_messages import validation_problem
 from studio.document.model import Document
-from studio.document.project_format import dumps, loads
-from studio.document.strict_json import MAX_FILE_BYTES
-from studio.document.validation_messages import validation_problem
 from studio.nodes.catalogue import catalogue
 from studio.training.run_settings import Device
 from studio.training.runs.run_metadata import read_metadata

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from studio.document import blocks
+from studio.document.blocks import block_nodes
 from studio.document.model import Document, Node
 from studio.lowering.analysis.block_types import INSIDE, PORT_TYPES, BlockTypes
 from studio.nodes.catalogue import Catalogue
@@ -27,9 +27,9 @@ def block_node_types(document: Document, catalogue: Catalogue, inside: str = "")
     names = (
         name
         for name, block in document.blocks.items()
-        if name != inside and inside not in blocks.reachable_blocks(document.blocks, block.nodes)
+        if name != inside and inside not in block_nodes.reachable_blocks(document.blocks, block.nodes)
     )
-    found = (types.type_of(Node(blocks.type_of(name))) for name in names)
+    found = (types.type_of(Node(block_nodes.type_of(name))) for name in names)
     return [kind for kind in found if kind is not None]
 
 

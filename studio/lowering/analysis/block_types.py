@@ -7,8 +7,8 @@ from collections.abc import Mapping, Set
 from dataclasses import replace
 
 from engine.registry import Parameter, Range
-from studio.document import blocks
-from studio.document.block_expansion import MAX_DEPTH
+from studio.document.blocks import block_nodes
+from studio.document.blocks.block_expansion import MAX_DEPTH
 from studio.document.model import Block, Document, Json, Node, ParamRef, Wire
 from studio.document.weight_sharing import params_of
 from studio.nodes.catalogue import Catalogue
@@ -17,10 +17,10 @@ from studio.nodes.types import NodeType, Port, PortType, Role
 INSIDE = frozenset({Role.LAYER, Role.OPERATION, Role.BLOCK, Role.PORT, Role.UNKNOWN})
 """Roles of nodes that a definition may contain."""
 REPEAT = Parameter(
-    blocks.REPEAT,
+    block_nodes.REPEAT,
     "int",
     default=1,
-    range=Range(ge=1, le=blocks.MAX_REPEAT),
+    range=Range(ge=1, le=block_nodes.MAX_REPEAT),
     help="number of copies in a row, each with separate weights",
 )
 
@@ -39,7 +39,7 @@ class BlockTypes:
 
     def type_of(self, node: Node) -> NodeType | None:
         """The type of a node without wires; None if neither the catalogue nor a definition has it."""
-        name = blocks.name_of(node)
+        name = block_nodes.name_of(node)
         if name is not None:
             return self._instance(name)
         return PORT_TYPES.get(node.type) or self._catalogue.get(node.type)
@@ -91,7 +91,7 @@ class BlockTypes:
 def _instance_type(name: str, block: Block, params: list[Parameter], contents: str) -> NodeType:
     summary, _, rest = block.description.partition("\n")
     return NodeType(
-        key=blocks.type_of(name),
+        key=block_nodes.type_of(name),
         title=name,
         category="block",
         group="This project",
@@ -99,8 +99,8 @@ def _instance_type(name: str, block: Block, params: list[Parameter], contents: s
         help=rest.strip(),
         icon="block",
         tags=block.tags,
-        inputs=tuple(_port(port, block.nodes[port]) for port in blocks.input_ports(block.nodes)),
-        outputs=tuple(_port(port, block.nodes[port]) for port in blocks.output_ports(block.nodes)),
+        inputs=tuple(_port(port, block.nodes[port]) for port in block_nodes.input_ports(block.nodes)),
+        outputs=tuple(_port(port, block.nodes[port]) for port in block_nodes.output_ports(block.nodes)),
         params=tuple(params),
         role=Role.BLOCK,
     )
@@ -133,10 +133,14 @@ def _port_type(
     )
 
 
-_GIVEN, _TAKEN = Port(blocks.GIVEN, PortType.TENSOR), Port(blocks.TAKEN, PortType.TENSOR)
+_GIVEN, _TAKEN = Port(block_nodes.GIVEN, PortType.TENSOR), Port(block_nodes.TAKEN, PortType.TENSOR)
 PORT_TYPES = {
-    blocks.INPUT: _port_type(blocks.INPUT, "Block input", "An input of the block.", "input", outputs=(_GIVEN,)),
-    blocks.OUTPUT: _port_type(blocks.OUTPUT, "Block output", "An output of the block.", "output", inputs=(_TAKEN,)),
+    block_nodes.INPUT: _port_type(
+        block_nodes.INPUT, "Block input", "An input of the block.", "input", outputs=(_GIVEN,)
+    ),
+    block_nodes.OUTPUT: _port_type(
+        block_nodes.OUTPUT, "Block output", "An output of the block.", "output", inputs=(_TAKEN,)
+    ),
 }
 """Types of the ports of a definition. They are not in the catalogue, because only a definition has them."""
 

@@ -12,7 +12,7 @@ import msgspec
 
 from engine.dtypes import float32, int64
 from engine.shape import Dim, Spec
-from studio.document.block_expansion import Expansion
+from studio.document.blocks.block_expansion import Expansion
 from studio.document.model import Endpoint, Json, Node
 from studio.lowering.analysis.activation_memory import outputs_bytes
 from studio.lowering.analysis.input_scale import InputScale

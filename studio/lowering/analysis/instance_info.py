@@ -6,8 +6,8 @@ from collections import Counter
 from typing import Any
 
 from engine.shape import Spec
-from studio.document import blocks
-from studio.document.block_expansion import Scope
+from studio.document.blocks import block_nodes
+from studio.document.blocks.block_expansion import Scope
 from studio.document.model import Endpoint, ParamRef, Wire
 from studio.lowering.analysis.dataflow import Dataflow
 from studio.lowering.analysis.node_facts import NodeInfo
@@ -62,7 +62,7 @@ def _arguments(flow: Dataflow, copies: list[Scope]) -> tuple[dict[str, Any], fro
         if found is not None:
             values[param] = found[0]
             inferred |= {param} if found[1] else set()
-    return {**values, blocks.REPEAT: len(copies)}, frozenset(inferred)
+    return {**values, block_nodes.REPEAT: len(copies)}, frozenset(inferred)
 
 
 def _argument(flow: Dataflow, scope: Scope, ref: ParamRef) -> tuple[Any, bool] | None:
@@ -78,7 +78,7 @@ def _argument(flow: Dataflow, scope: Scope, ref: ParamRef) -> tuple[Any, bool] |
 
 def _outputs(flow: Dataflow, scope: Scope, name: str) -> dict[str, Spec]:
     outputs: dict[str, Spec] = {}
-    for port in blocks.output_ports(scope.copies[name][-1].nodes):
+    for port in block_nodes.output_ports(scope.copies[name][-1].nodes):
         end = flow.expansion.source(scope, Endpoint(name, port))
         value = None if end is None else flow.value(end)
         if isinstance(value, Spec):

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, fields
 
-from studio.document import blocks
-from studio.document.block_library import LibraryBlock
-from studio.document.library_copies import add_definition, existing_copy
+from studio.document.blocks import block_nodes
+from studio.document.blocks.block_library import LibraryBlock
+from studio.document.blocks.library_copies import add_definition, existing_copy
 from studio.document.model import Document, Node
 from studio.lowering.analysis.block_types import BlockTypes
 from studio.nodes.catalogue import Catalogue
@@ -25,7 +25,7 @@ class LibraryType(NodeType):
 
 def library_type(entry: LibraryBlock, catalogue: Catalogue) -> LibraryType | None:
     """The type of a library's block; None for one that cannot have instances."""
-    found = BlockTypes(entry.definitions, catalogue).type_of(Node(blocks.type_of(entry.name)))
+    found = BlockTypes(entry.definitions, catalogue).type_of(Node(block_nodes.type_of(entry.name)))
     if found is None:
         return None
     values = {each.name: getattr(found, each.name) for each in fields(found)}
@@ -41,4 +41,4 @@ def defined(document: Document, kind: NodeType) -> tuple[Document, str]:
     name = existing_copy(document, entry)
     if name is None:
         document, name = add_definition(document, entry)
-    return document, blocks.type_of(name)
+    return document, block_nodes.type_of(name)

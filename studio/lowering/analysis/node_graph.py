@@ -8,8 +8,8 @@ from collections.abc import Mapping
 from dataclasses import replace
 from functools import cached_property
 
-from studio.document import blocks
-from studio.document.block_expansion import Expansion
+from studio.document.blocks import block_nodes
+from studio.document.blocks.block_expansion import Expansion
 from studio.document.graph_walk import walk
 from studio.document.model import Document, Endpoint, Node, Wire
 from studio.document.weight_sharing import params_of
@@ -50,7 +50,7 @@ class NodeGraph:
         """Whether another document has the same graph, for example after a parameter was set."""
         if catalogue is not self.catalogue or document.wires is not self.document.wires:
             return False
-        if document.blocks is not self.document.blocks and any(map(blocks.name_of, document.nodes.values())):
+        if document.blocks is not self.document.blocks and any(map(block_nodes.name_of, document.nodes.values())):
             return False
         nodes, other_nodes = self.document.nodes, document.nodes
         if len(nodes) != len(other_nodes):

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from studio.document.block_edits import view
-from studio.document.block_expansion import Expansion, Scope
+from studio.document.blocks.block_edits import view
+from studio.document.blocks.block_expansion import Expansion, Scope
 from studio.document.model import Document
 from studio.lowering.analysis.node_graph import NodeGraph
 from studio.nodes.catalogue import Catalogue

@@ -8,9 +8,9 @@ from collections.abc import Iterable, Mapping
 from typing import Literal
 
 from engine.shape import Spec
-from studio.document.blocks import INPUT, OUTPUT
+from studio.document.blocks.block_nodes import INPUT, OUTPUT
+from studio.document.files.project_templates import templates
 from studio.document.model import Document
-from studio.document.project_templates import templates
 from studio.nodes.types import NodeType, Role
 
 Side = Literal["input", "output"]

@@ -5,8 +5,8 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterator, Sequence
 
-from studio.document import blocks
-from studio.document.block_expansion import MAX_DEPTH, MAX_NODES, Expansion, Scope
+from studio.document.blocks import block_nodes
+from studio.document.blocks.block_expansion import MAX_DEPTH, MAX_NODES, Expansion, Scope
 from studio.document.located_edits import clear_param_at
 from studio.document.model import Endpoint, Json
 from studio.lowering.analysis.block_types import INSIDE
@@ -46,8 +46,8 @@ def _unequal_wiring(expansion: Expansion, each: ScopeGraph) -> Iterator[Problem]
 
     A layer gets None in its place, but an operation such as cat computes with all its inputs.
     """
-    for port in blocks.input_ports(each.graph.document.nodes) if each.block else ():
-        end = Endpoint(port, blocks.GIVEN)
+    for port in block_nodes.input_ports(each.graph.document.nodes) if each.block else ():
+        end = Endpoint(port, block_nodes.GIVEN)
         if not any(each.graph.types[reader.node].role is Role.OPERATION for reader in each.graph.readers(end)):
             continue
         unfed = [scope for scope in each.scopes if expansion.source(scope, end) is None]
@@ -96,28 +96,28 @@ def _misplaced(each: ScopeGraph, first: Scope, name: str, node_type: NodeType) -
     if not each.block and node_type.role is Role.PORT:
         message = f"{path} is a port of a block, but it is not inside one. Remove it."
         yield Problem("error", "misplaced-node", message, node=path)
-    if each.block and node_type.key == blocks.OUTPUT and Endpoint(name, blocks.TAKEN) not in first.sources:
+    if each.block and node_type.key == block_nodes.OUTPUT and Endpoint(name, block_nodes.TAKEN) not in first.sources:
         message = f"The output {name} of the block {each.block} has no wire. Connect an output to it, or remove it."
-        yield Problem("error", "missing-wire", message, node=path, port=blocks.TAKEN)
+        yield Problem("error", "missing-wire", message, node=path, port=block_nodes.TAKEN)
 
 
 def _instance_problems(scope: Scope, name: str, node_type: NodeType) -> Iterator[Problem]:
     path, node = scope.prefix + name, scope.nodes[name]
-    count = blocks.repeat_count(node)
+    count = block_nodes.repeat_count(node)
     for param, value in node.params.items():
         parameter = node_type.param(param)
         if parameter is None:
             yield _unknown(path, node_type, param)
             continue
-        each = blocks.values_per_copy(value)
-        if each is not None and param != blocks.REPEAT and len(each) != count:
+        each = block_nodes.values_per_copy(value)
+        if each is not None and param != block_nodes.REPEAT and len(each) != count:
             message = f"{path}: {param} has {len(each)} values for {count} copies. Give one value per copy."
             yield Problem("error", "bad-parameter", message, node=path, fix=_clear(path, param))
-        elif param == blocks.REPEAT and (problem := parameter.problem(value)) is not None:
+        elif param == block_nodes.REPEAT and (problem := parameter.problem(value)) is not None:
             yield Problem("error", "bad-parameter", f"{path}: {param} {problem}.", node=path, fix=_clear(path, param))
     if count > 1 and not (node_type.inputs and node_type.outputs):
         message = f"{path} is repeated, but its block has no input and output that could join the copies."
-        yield Problem("error", "bad-parameter", message, node=path, fix=_clear(path, blocks.REPEAT))
+        yield Problem("error", "bad-parameter", message, node=path, fix=_clear(path, block_nodes.REPEAT))
 
 
 def _clear(path: str, param: str) -> Fix:

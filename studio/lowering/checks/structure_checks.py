@@ -6,7 +6,8 @@ import difflib
 from collections.abc import Iterator
 
 from engine import fit, nn
-from studio.document import blocks, node_names
+from studio.document import node_names
+from studio.document.blocks import block_nodes
 from studio.document.graph_walk import walk
 from studio.document.model import Document, Endpoint, Wire
 from studio.lowering.analysis.node_graph import NodeGraph, port_of
@@ -69,7 +70,7 @@ def _names(graph: NodeGraph) -> Iterator[Problem]:
 def _unknown_types(graph: NodeGraph) -> Iterator[Problem]:
     for name, node_type in graph.types.items():
         if node_type.category == "unknown":
-            if (used := blocks.name_of(graph.document.nodes[name])) is not None:
+            if (used := block_nodes.name_of(graph.document.nodes[name])) is not None:
                 yield _unknown_block(graph, name, used)
                 continue
             keys = {each.key.lower(): each.key for each in graph.catalogue}
@@ -95,7 +96,7 @@ def _unknown_types(graph: NodeGraph) -> Iterator[Problem]:
 def _unknown_block(graph: NodeGraph, name: str, used: str) -> Problem:
     near = difflib.get_close_matches(used, graph.document.blocks, n=1)
     remedy = f"Did you mean {near[0]}?" if near else "Remove the node, or add the block to the project."
-    fix = quick_fixes.retype(name, blocks.type_of(near[0])) if near else None
+    fix = quick_fixes.retype(name, block_nodes.type_of(near[0])) if near else None
     message = f"{name} uses the block {used[:100]}, which the project does not define. {remedy}"
     return Problem("error", "unknown-block", message, node=name, fix=fix)
 

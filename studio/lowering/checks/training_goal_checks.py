@@ -6,7 +6,7 @@ import difflib
 from collections.abc import Collection, Iterator
 
 from engine.shape import Spec
-from studio.document.blocks import path_and_outer
+from studio.document.blocks.block_nodes import path_and_outer
 from studio.document.model import Endpoint, Node
 from studio.document.weight_sharing import owner_of
 from studio.lowering.analysis.dataflow import Dataflow

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable
 
-from studio.document.block_expansion import Scope
-from studio.document.blocks import path_and_outer
+from studio.document.blocks.block_expansion import Scope
+from studio.document.blocks.block_nodes import path_and_outer
 from studio.document.weight_sharing import is_same_layer
 from studio.lowering.analysis.dataflow import Dataflow
 from studio.lowering.checks.training_goal_checks import untrained_layers

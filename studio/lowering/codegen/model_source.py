@@ -8,7 +8,7 @@ from itertools import groupby, takewhile
 from typing import Any
 
 from engine import nn
-from studio.document import blocks
+from studio.document.blocks import block_nodes
 from studio.document.model import Endpoint
 from studio.document.weight_sharing import layer_of, tied_to
 from studio.lowering.codegen import syntax_trees
@@ -40,10 +40,10 @@ def model_class(writer: SourceWriter, title: str, frozen: FrozenLayers) -> ast.C
 def block_class(writer: SourceWriter, title: str, frozen: FrozenLayers) -> ast.ClassDef:
     """The class of a block. How instances use it is added to `writer.classes`."""
     nodes = writer.graph.document.nodes
-    inputs = [port for port in blocks.input_ports(nodes) if writer.reads(port)]
-    shown = {port: writer.graph.source(port, blocks.TAKEN) for port in blocks.output_ports(nodes)}
+    inputs = [port for port in block_nodes.input_ports(nodes) if writer.reads(port)]
+    shown = {port: writer.graph.source(port, block_nodes.TAKEN) for port in block_nodes.output_ports(nodes)}
     outputs = {port: end for port, end in shown.items() if end is not None and writer.is_made(end, inputs)}
-    module = _ModuleSource(writer, {Endpoint(port, blocks.GIVEN): port for port in inputs}, frozen)
+    module = _ModuleSource(writer, {Endpoint(port, block_nodes.GIVEN): port for port in inputs}, frozen)
     layers, forward = module.layers(), module.forward(list(outputs.values()))
     definition = module.class_of(title, layers, forward)
     writer.names[title] = module.meaning(list(outputs.values()), list(outputs))
@@ -129,7 +129,7 @@ class _ModuleSource:
                 per_copy[argument] = writer.value(name, argument, rows)
         scope = Locals([*writer.variables, *writer.titles()])
         variables = {argument: scope.new(argument) for argument in per_copy}
-        counts = writer.value(name, blocks.REPEAT, {scope: len(listed) for scope, listed in copies.items()})
+        counts = writer.value(name, block_nodes.REPEAT, {scope: len(listed) for scope, listed in copies.items()})
         looped = {argument: syntax_trees.name(variable) for argument, variable in variables.items()}
         listed = syntax_trees.comprehension(
             _construct(made, {argument: looped.get(argument, same.get(argument)) for argument in made.arguments}),
@@ -239,7 +239,7 @@ class _ModuleSource:
         if not self._is_indexed(name):
             return [syntax_trees.assign(self._targets(name), syntax_trees.call(own, list(arguments.values())))]
         nodes = self._writer.flow.expansion.document.blocks[self._block(name)].nodes
-        first, chained = blocks.input_ports(nodes)[:1], blocks.output_ports(nodes)[:1]
+        first, chained = block_nodes.input_ports(nodes)[:1], block_nodes.output_ports(nodes)[:1]
         steps: list[ast.stmt] = []
         if first and first[0] in arguments and chained and chained[0] in made.outputs:
             variable = self._names[Endpoint(name, chained[0])]
@@ -252,7 +252,7 @@ class _ModuleSource:
     # -- ports
 
     def _block(self, name: str) -> str:
-        return blocks.name_of(self._writer.graph.document.nodes[name]) or ""
+        return block_nodes.name_of(self._writer.graph.document.nodes[name]) or ""
 
     def _class(self, name: str) -> BlockClass:
         return self._writer.classes[self._block(name)]

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from engine.system.syntax import parse_source
-from studio.document import blocks
+from studio.document.blocks import block_nodes
 from studio.lowering.analysis.dataflow import Dataflow
 from studio.lowering.codegen import syntax_trees
 from studio.lowering.codegen.code_sections import CodeSection, CodeSections
@@ -67,7 +67,7 @@ def _block_writers(writer: SourceWriter) -> dict[str, SourceWriter]:
     writers: dict[str, SourceWriter] = {}
     definitions = {each.block: each for each in writer.flow.scope_graphs}
     for name in writer.with_role(Role.BLOCK):
-        block = blocks.name_of(writer.graph.document.nodes[name])
+        block = block_nodes.name_of(writer.graph.document.nodes[name])
         if block is not None and block not in writers:
             inner = SourceWriter(writer.flow, definitions[block], writer)
             writers = {**writers, **_block_writers(inner), block: inner}

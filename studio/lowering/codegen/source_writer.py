@@ -7,9 +7,9 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar, cast
 
-from studio.document import blocks
-from studio.document.block_edits import promoted_as
-from studio.document.block_expansion import Scope
+from studio.document.blocks import block_nodes
+from studio.document.blocks.block_edits import promoted_as
+from studio.document.blocks.block_expansion import Scope
 from studio.document.model import Endpoint, ParamRef
 from studio.lowering.analysis.data_nodes import split_transform_arguments
 from studio.lowering.analysis.dataflow import Dataflow
@@ -79,7 +79,7 @@ class SourceWriter:
         """The sources of Python nodes."""
         self.graph = scopes.graph
         """The graph as it is drawn: an instance is a node of it."""
-        self.paths = {path for name in flow.graph.needed for path in blocks.path_and_outer(name)}
+        self.paths = {path for name in flow.graph.needed for path in block_nodes.path_and_outer(name)}
         """Paths of the nodes of the run and of the instances that they are in."""
         used = [scope for scope in scopes.scopes if scope.parent is None or scope.prefix.rstrip(".") in self.paths]
         self.scopes = used or scopes.scopes
@@ -103,8 +103,8 @@ class SourceWriter:
         """The nodes of the run, in the order of computation."""
         graph = self.graph
         used = {name for name in graph.order if any(scope.prefix + name in self.paths for scope in self.scopes)}
-        ports = blocks.output_ports(graph.document.nodes) if self.block else ()
-        shown = [end for port in ports if (end := graph.source(port, blocks.TAKEN)) is not None]
+        ports = block_nodes.output_ports(graph.document.nodes) if self.block else ()
+        shown = [end for port in ports if (end := graph.source(port, block_nodes.TAKEN)) is not None]
         used |= {end.node for end in shown if self._is_passed_on(end)}
         for name in reversed(graph.order):  # instances without nodes, which pass their inputs on
             sources = graph.sources(name).values() if name in used else ()
@@ -219,7 +219,7 @@ class SourceWriter:
 
     def reads(self, port: str) -> bool:
         """Whether an input port of the block has a value in an instance, and a needed node or an output reads it."""
-        end = Endpoint(port, blocks.GIVEN)
+        end = Endpoint(port, block_nodes.GIVEN)
         expansion = self.flow.expansion
         readers = [reader.node for reader in self.graph.readers(end)]
         is_read = any(name in self.order or self.graph.types[name].role is Role.PORT for name in readers)
@@ -229,7 +229,7 @@ class SourceWriter:
         """Whether a node of the run makes an output of the block, or one of these input ports gives it."""
         if self.graph.types[end.node].role is Role.PORT:
             return end.node in inputs
-        made = self.classes.get(blocks.name_of(self.graph.document.nodes[end.node]) or "")
+        made = self.classes.get(block_nodes.name_of(self.graph.document.nodes[end.node]) or "")
         return end.node in self.order and (made is None or end.port in made.outputs)
 
     def _complete(self, name: str, key: str, values: dict[Scope, Any]) -> Mapping[Scope, Any]:

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from functools import partial
 
-from studio.document.block_edits import edit_block, promoted_as
-from studio.document.block_expansion import Expansion, Scope
+from studio.document.blocks.block_edits import edit_block, promoted_as
+from studio.document.blocks.block_expansion import Expansion, Scope
 from studio.document.document_errors import EditError
 from studio.document.flat_edits import edit_flat
 from studio.document.model import Endpoint, ParamRef, Wire

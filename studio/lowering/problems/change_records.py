@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from operator import attrgetter
 from typing import Any, TypeAlias
 
-from studio.document.blocks import are_equal
+from studio.document.blocks.block_nodes import are_equal
 from studio.document.document_difference import Difference, difference
 from studio.document.model import Document, Node, Wire
 

@@ -7,8 +7,8 @@ import sys
 from collections.abc import Iterable, Iterator, Sequence
 
 from engine.system.syntax import parse_source
-from studio.lowering.source_import.callables import KNOWN_NAMES, LIBRARIES
-from studio.lowering.source_import.source_errors import SourceError, refuse
+from studio.lowering.source_import.reading.callables import KNOWN_NAMES, LIBRARIES
+from studio.lowering.source_import.reading.source_errors import SourceError, refuse
 from studio.nodes.python_errors import CodeError
 from studio.nodes.python_source import defined_names, read_code
 

@@ -10,19 +10,20 @@ from typing import cast
 from msgspec import structs
 
 from engine.system.syntax import parse_source
-from studio.document import blocks, edits
+from studio.document import edits
 from studio.document import node_names as naming
-from studio.document.block_edits import with_blocks
+from studio.document.blocks import block_nodes
+from studio.document.blocks.block_edits import with_blocks
 from studio.document.model import Block, Document, Node
-from studio.lowering.source_import.definition_values import to_json
+from studio.lowering.source_import.edits.module_change import Classes, Graph, ModuleChange
+from studio.lowering.source_import.edits.module_edits import apply_change
+from studio.lowering.source_import.expansion.module_expansion import expand_call, expand_modules
 from studio.lowering.source_import.file_code import FileCode
-from studio.lowering.source_import.literal_values import literal_value
-from studio.lowering.source_import.module_change import Classes, Graph, ModuleChange
-from studio.lowering.source_import.module_edits import apply_change
-from studio.lowering.source_import.module_expansion import expand_call, expand_modules
-from studio.lowering.source_import.module_source import ModuleSource
-from studio.lowering.source_import.source_errors import SourceError
-from studio.lowering.source_import.source_reader import Source, parse, read_modules
+from studio.lowering.source_import.reading.definition_values import to_json
+from studio.lowering.source_import.reading.literal_values import literal_value
+from studio.lowering.source_import.reading.module_source import ModuleSource
+from studio.lowering.source_import.reading.source_errors import SourceError
+from studio.lowering.source_import.reading.source_reader import Source, parse, read_modules
 from studio.nodes.catalogue import Catalogue
 from studio.nodes.python_node import PYTHON, SOURCE
 
@@ -76,7 +77,7 @@ def import_module(text: str, catalogue: Catalogue, title: str | None = None, *, 
         document, params = _blocks(read_modules(source, catalogue, made.func.id), catalogue)
         values = {each.arg: to_json(literal_value(each.value, {})) for each in made.keywords}
         given = {params[name]: value for name, value in values.items() if name in params}
-        return edits.add(document, naming.to_identifier(made.func.id), Node(blocks.type_of(made.func.id), given))
+        return edits.add(document, naming.to_identifier(made.func.id), Node(block_nodes.type_of(made.func.id), given))
     if name not in source.classes:
         raise SourceError(
             f"The file has no class {name} that derives from nn.Module; it has {', '.join(source.classes)}."
@@ -86,7 +87,7 @@ def import_module(text: str, catalogue: Catalogue, title: str | None = None, *, 
         node = Node(PYTHON, {SOURCE: source.names.code[name]})
         return edits.add(Document(), naming.to_identifier(name), node)
     document, _ = _blocks(_modules(source, catalogue, name), catalogue)
-    return edits.add(document, naming.to_identifier(name), Node(blocks.type_of(name)))
+    return edits.add(document, naming.to_identifier(name), Node(block_nodes.type_of(name)))
 
 
 def _call(title: str) -> ast.Call | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from studio.document.block_expansion import Expansion
+from studio.document.blocks.block_expansion import Expansion
 from studio.document.code_trust import TRUST, source_digest
 from studio.document.document_errors import FileError
 from studio.document.model import Document

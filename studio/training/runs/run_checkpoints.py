@@ -21,7 +21,7 @@ from engine.errors import WeightsError
 from engine.io import atomic_file
 from engine.io.checkpoint import dumps
 from studio.document.document_errors import FileError
-from studio.document.validation_messages import validation_problem
+from studio.document.files.validation_messages import validation_problem
 from studio.training.runs.background_writer import BackgroundWriter
 
 FOLDER = "checkpoints"

@@ -8,7 +8,7 @@ from typing import Any
 
 from msgspec.structs import asdict
 
-from studio.document.block_expansion import flat_document
+from studio.document.blocks.block_expansion import flat_document
 from studio.document.document_errors import FileError
 from studio.document.model import Document, Node
 from studio.nodes.catalogue import Catalogue

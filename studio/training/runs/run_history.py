@@ -18,8 +18,8 @@ import msgspec
 from engine import fit
 from engine.system.files import open_regular
 from studio.document.document_errors import FileError
+from studio.document.files.project_files import load
 from studio.document.model import Document
-from studio.document.project_files import load
 from studio.training.divergence import LOSS_PROBLEMS
 from studio.training.run_progress import RunProgress
 from studio.training.runs.curves import Array, Axis, CurveColumn, CurveTable

@@ -10,7 +10,7 @@ from msgspec import Meta
 
 from engine.system.files import read_regular
 from studio.document.document_errors import FileError
-from studio.document.validation_messages import validation_problem
+from studio.document.files.validation_messages import validation_problem
 
 _MAX_BYTES = 32 * 2**20
 """Maximum size in bytes; with 10,000 data files, run.json has 2 MB."""

@@ -25,8 +25,8 @@ from typing import Any
 from engine import Tensor, fit
 from engine.io import atomic_file, save_file
 from studio.document.document_errors import FileError
+from studio.document.files.project_format import dumps
 from studio.document.model import Document
-from studio.document.project_format import dumps
 from studio.training.runs.background_writer import BackgroundWriter
 from studio.training.runs.event_json import event_to_json, result_metrics
 from studio.training.runs.jsonl_file import JsonlFile

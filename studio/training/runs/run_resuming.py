@@ -16,11 +16,11 @@ from engine import Tensor, fit
 from engine.errors import WeightsError
 from engine.system.files import open_regular
 from studio.document import edits
-from studio.document.block_expansion import flat_document
+from studio.document.blocks.block_expansion import flat_document
 from studio.document.document_errors import FileError
+from studio.document.files.project_files import load
+from studio.document.files.project_format import loads
 from studio.document.model import Document, Node
-from studio.document.project_files import load
-from studio.document.project_format import loads
 from studio.lowering.program import LoweringError, Program
 from studio.nodes.catalogue import Catalogue
 from studio.training.environment_record import package_versions

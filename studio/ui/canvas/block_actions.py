@@ -6,8 +6,9 @@ from collections.abc import Collection, Iterable, Mapping
 from functools import partial
 from itertools import takewhile
 
-from studio.document import blocks, edits
-from studio.document.block_edits import (
+from studio.document import edits
+from studio.document.blocks import block_nodes
+from studio.document.blocks.block_edits import (
     edit_graph,
     free_block_name,
     instance_of,
@@ -17,7 +18,7 @@ from studio.document.block_edits import (
     unused_blocks,
     view,
 )
-from studio.document.block_grouping import group, unpack
+from studio.document.blocks.block_grouping import group, unpack
 from studio.document.document_errors import EditError
 from studio.document.model import Document
 from studio.lowering.analysis.block_types import INSIDE, known_type
@@ -214,7 +215,7 @@ class BlockActions:
     def _is_instance(self, name: str) -> bool:
         document = self._store.document
         node = document.nodes.get(name)
-        return node is not None and blocks.name_of(node) in document.blocks
+        return node is not None and block_nodes.name_of(node) in document.blocks
 
 
 def _common_name(names: Iterable[str]) -> str:

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Set
 from PySide6.QtCore import QObject, QPointF, Signal
 from PySide6.QtWidgets import QGraphicsScene
 
-from studio.document import blocks
+from studio.document.blocks import block_nodes
 from studio.document.document_difference import difference
 from studio.document.model import Document, Endpoint, Node, Routes, Wire
 from studio.lowering.report import Report
@@ -129,7 +129,7 @@ class CanvasScene(QGraphicsScene):
             self._graph = None
             self._update_wired_ports(rewired)
         if change.blocks is not None:
-            self._refresh_nodes(name for name, node in new.nodes.items() if blocks.name_of(node) is not None)
+            self._refresh_nodes(name for name, node in new.nodes.items() if block_nodes.name_of(node) is not None)
         if change.routes is not None:
             self._draw_routes({end: new.routes.get(end, ()) for end in {*old.routes, *new.routes}})
             self._previewed_routes.clear()

@@ -8,7 +8,7 @@ from pathlib import Path
 from PySide6.QtCore import QPointF
 from PySide6.QtGui import QDropEvent
 
-from studio.document.project_format import SUFFIX
+from studio.document.files.project_format import SUFFIX
 from studio.nodes.types import NodeType
 from studio.ui.canvas.canvas_actions import CanvasActions
 from studio.ui.canvas.canvas_context import CanvasContext

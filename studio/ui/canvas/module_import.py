@@ -9,7 +9,7 @@ from typing import TypeAlias
 from studio.document.document_errors import EditError
 from studio.document.model import Document
 from studio.lowering.source_import.module_import import insert_module, module_classes
-from studio.lowering.source_import.source_errors import SourceError
+from studio.lowering.source_import.reading.source_errors import SourceError
 from studio.ui.project.scope_store import ScopeStore
 
 SUFFIX = ".py"

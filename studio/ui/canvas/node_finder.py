@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
-from studio.document.block_locations import all_nodes
+from studio.document.blocks.block_locations import all_nodes
 from studio.document.model import Document, Node
 from studio.lowering.analysis.block_types import BlockTypes
 from studio.lowering.problems.problem import Problem

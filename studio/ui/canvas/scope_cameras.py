@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from PySide6.QtCore import QObject, QPointF
 
-from studio.document.block_locations import Location
+from studio.document.blocks.block_locations import Location
 from studio.ui.canvas.camera import Camera
 from studio.ui.project.scope_store import ScopeStore
 

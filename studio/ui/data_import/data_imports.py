@@ -12,8 +12,8 @@ from PySide6.QtCore import QObject, QPointF, Qt, Signal
 from PySide6.QtWidgets import QWidget
 
 from engine import lazy
+from studio.document.files.project_format import SUFFIX
 from studio.document.model import Document
-from studio.document.project_format import SUFFIX
 from studio.ui.canvas.canvas_view import CanvasView
 from studio.ui.canvas.geometry import snap
 

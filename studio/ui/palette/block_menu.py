@@ -10,7 +10,7 @@ from PySide6.QtGui import QKeyEvent, QStandardItem
 from PySide6.QtWidgets import QMenu, QTreeView
 
 from studio.document import SUFFIX
-from studio.document.block_library import LibraryBlock
+from studio.document.blocks.block_library import LibraryBlock
 from studio.lowering.analysis.library_types import LibraryType
 from studio.nodes.types import NodeType, Role
 from studio.ui import dialogs

@@ -6,7 +6,7 @@ import functools
 
 from PySide6.QtCore import QBuffer, QIODevice
 
-from studio.document.block_library import LibraryBlock
+from studio.document.blocks.block_library import LibraryBlock
 from studio.document.model import Document
 from studio.lowering.analysis.library_types import LibraryType
 from studio.nodes.catalogue import catalogue

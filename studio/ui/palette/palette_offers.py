@@ -6,8 +6,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from engine.shape import Spec
-from studio.document import blocks
-from studio.document.library_copies import existing_copy
+from studio.document.blocks import block_nodes
+from studio.document.blocks.library_copies import existing_copy
 from studio.document.model import Endpoint
 from studio.lowering.analysis.block_types import known_type
 from studio.lowering.analysis.library_types import LibraryType, library_type
@@ -73,7 +73,7 @@ class PaletteOffers:
         if known_blocks is not document.blocks or known_types is not types:
             addable = {kind.key for kind in self._store.node_types}
             copies = ((kind.key, existing_copy(document, kind.entry)) for kind in types if kind.entry is not None)
-            found = frozenset(key for key, name in copies if name is not None and blocks.type_of(name) in addable)
+            found = frozenset(key for key, name in copies if name is not None and block_nodes.type_of(name) in addable)
             self._equal_types = document.blocks, types, found
         return found
 

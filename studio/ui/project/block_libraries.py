@@ -7,7 +7,7 @@ from pathlib import Path
 
 from PySide6.QtCore import QObject, Signal
 
-from studio.document.block_library import LibraryBlock, UserLibrary, shipped_blocks
+from studio.document.blocks.block_library import LibraryBlock, UserLibrary, shipped_blocks
 from studio.document.document_errors import FileError
 from studio.ui.background_task import BackgroundTask
 

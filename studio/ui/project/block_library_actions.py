@@ -9,10 +9,11 @@ from pathlib import Path
 from msgspec.structs import replace
 from PySide6.QtCore import QObject, Signal
 
-from studio.document import blocks, project_files
-from studio.document.block_library import LibraryBlock, read_block
+from studio.document.blocks import block_nodes
+from studio.document.blocks.block_library import LibraryBlock, read_block
+from studio.document.blocks.library_copies import CopyState, LibraryUpdate, copy_state, find_origin, linked, update
 from studio.document.document_errors import DocumentError
-from studio.document.library_copies import CopyState, LibraryUpdate, copy_state, find_origin, linked, update
+from studio.document.files import project_files
 from studio.document.model import BlockOrigin, Document
 from studio.ui.project.block_libraries import BlockLibraries
 from studio.ui.project.scope_store import ScopeStore
@@ -41,7 +42,7 @@ class BlockLibraryActions(QObject):
         if len(self._store.selection) > 1:
             return ""
         node = self._store.document.nodes.get(next(iter(self._store.selection)))
-        name = blocks.name_of(node) if node is not None else None
+        name = block_nodes.name_of(node) if node is not None else None
         return name if name in self._document.blocks else ""
 
     def state(self, block: str) -> CopyState | None:

@@ -14,7 +14,7 @@ from PySide6.QtCore import QObject, Signal
 
 from engine import fit
 from engine.compiler import Explanation
-from studio.document.block_locations import first_prefix
+from studio.document.blocks.block_locations import first_prefix
 from studio.document.model import Document
 from studio.lowering.program import LoweringError
 from studio.training.regions import RegionMap, map_to_canvas

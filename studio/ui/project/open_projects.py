@@ -6,11 +6,11 @@ from pathlib import Path
 
 from PySide6.QtCore import QObject, Signal
 
-from studio.document import project_files
-from studio.document.autosave import Recovery, clean_up_orphaned_runs, discard, recoverable
+from studio.document.files import project_files
+from studio.document.files.autosave import Recovery, clean_up_orphaned_runs, discard, recoverable
+from studio.document.files.project_templates import Template
+from studio.document.files.recent_projects import RecentFiles
 from studio.document.model import Document, TrainingSettings
-from studio.document.project_templates import Template
-from studio.document.recent_projects import RecentFiles
 from studio.nodes.catalogue import Catalogue
 from studio.ui.project.block_libraries import BlockLibraries
 from studio.ui.project.project import Project

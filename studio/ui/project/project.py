@@ -7,9 +7,9 @@ from pathlib import Path
 
 from PySide6.QtCore import QFileSystemWatcher, QObject, QTimer, Signal
 
-from studio.document import project_files
-from studio.document.autosave import Autosave, Recovery
 from studio.document.document_errors import FileError
+from studio.document.files import project_files
+from studio.document.files.autosave import Autosave, Recovery
 from studio.document.model import Document
 from studio.lowering.check import Checker
 from studio.nodes.catalogue import Catalogue

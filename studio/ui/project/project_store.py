@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, Signal
 
-from studio.document.block_locations import Renaming, canonical_paths
+from studio.document.blocks.block_locations import Renaming, canonical_paths
 from studio.document.edit_history import History
 from studio.document.edits import EditError
 from studio.document.model import Document

@@ -12,8 +12,8 @@ from typing import Any, TypeVar
 
 from PySide6.QtCore import QObject, Qt, QTimer, Signal
 
-from studio.document.autosave import move_runs
 from studio.document.document_errors import FileError
+from studio.document.files.autosave import move_runs
 from studio.training.runs.metric_points import Rewind
 from studio.training.runs.run_history import MetricsFollower, MetricsUpdate, Run, RunFolder, StoredRun, run_from_stored
 from studio.training.runs.run_record import is_this_process

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, Signal
 
-from studio.document import blocks
-from studio.document.block_edits import edit_graph, view
-from studio.document.block_locations import (
+from studio.document.blocks import block_nodes
+from studio.document.blocks.block_edits import edit_graph, view
+from studio.document.blocks.block_locations import (
     Location,
     Renaming,
     Step,
@@ -147,7 +147,7 @@ class ScopeStore(QObject):
     def enter(self, instance: str, copy: int = 0) -> bool:
         """Show the graph of an instance. False if the node is not an instance of a known block."""
         node = self._document.nodes.get(instance)
-        if node is None or blocks.name_of(node) not in self._document.blocks:
+        if node is None or block_nodes.name_of(node) not in self._document.blocks:
             return False
         self.go((*self._location, Step(instance, copy)))
         return True

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from PySide6.QtWidgets import QMainWindow, QWidget
 
-from studio.document.project_templates import Template
+from studio.document.files.project_templates import Template
 from studio.ui.canvas.canvas_view import CanvasView
 from studio.ui.command_registry import CommandRegistry
 from studio.ui.project.open_projects import OpenProjects

@@ -7,7 +7,7 @@ from typing import NamedTuple, TypeVar
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QApplication, QWidget
 
-from studio.document import blocks
+from studio.document.blocks import block_nodes
 from studio.document.model import Document
 from studio.lowering.analysis.block_types import known_type
 from studio.nodes.catalogue import catalogue
@@ -93,7 +93,7 @@ def _selected(window: CommandWindow) -> Topic | None:
     store = window.project.scope
     for name, node in store.document.nodes.items():
         if name in store.selection and (kind := known_type(store.document, store.catalogue, name)) is not None:
-            block = store.document.blocks.get(blocks.name_of(node) or "")
+            block = store.document.blocks.get(block_nodes.name_of(node) or "")
             graph = block and Document(block.nodes, block.wires, blocks=store.document.blocks)
             text = section(kind)
             if kind.role in (Role.BLOCK, Role.PORT):

@@ -9,11 +9,11 @@ from pathlib import Path
 from PySide6.QtCore import QObject, Signal
 from PySide6.QtWidgets import QWidget
 
-from studio.document import project_files
-from studio.document.autosave import Recovery
 from studio.document.document_errors import FileError
+from studio.document.files import project_files
+from studio.document.files.autosave import Recovery
+from studio.document.files.project_format import SUFFIX
 from studio.document.model import Document
-from studio.document.project_format import SUFFIX
 from studio.lowering.check import check
 from studio.lowering.program import LoweringError, lower
 from studio.ui import dialogs

@@ -10,8 +10,8 @@ from PySide6.QtCore import QEvent, QSize, Qt, QTimer, Signal
 from PySide6.QtGui import QAction, QCloseEvent, QDragEnterEvent, QDropEvent, QKeyEvent
 from PySide6.QtWidgets import QStackedWidget, QTabWidget, QToolBar, QVBoxLayout, QWidget
 
-from studio.document.project_format import SUFFIX
-from studio.document.project_templates import Template, templates
+from studio.document.files.project_format import SUFFIX
+from studio.document.files.project_templates import Template, templates
 from studio.lowering.problems.problem_groups import grouped
 from studio.ui import dialogs
 from studio.ui.canvas.canvas_commands import canvas_commands

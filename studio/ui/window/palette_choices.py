@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from functools import partial
 from itertools import islice
 
-from studio.document.block_locations import all_nodes
+from studio.document.blocks.block_locations import all_nodes
 from studio.lowering.analysis.block_types import BlockTypes
 from studio.nodes.types import NodeType
 from studio.ui.command_registry import NEEDS_PROJECT, Command

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from PySide6.QtCore import QSize
 from PySide6.QtWidgets import QDialog, QDialogButtonBox, QVBoxLayout, QWidget
 
-from studio.document.block_expansion import Expansion
+from studio.document.blocks.block_expansion import Expansion
 from studio.document.document_errors import FileError
 from studio.lowering.user_code.document_code import trust_code, untrusted_code
 from studio.nodes.python_node import PYTHON

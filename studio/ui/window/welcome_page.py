@@ -11,7 +11,7 @@ from PySide6.QtCore import QSize, Qt, QUrl, Signal
 from PySide6.QtGui import QDesktopServices, QKeyEvent, QMouseEvent
 from PySide6.QtWidgets import QFrame, QGridLayout, QHBoxLayout, QLayout, QScrollArea, QVBoxLayout, QWidget
 
-from studio.document.project_templates import Template
+from studio.document.files.project_templates import Template
 from studio.nodes.catalogue import Catalogue
 from studio.ui.widgets import buttons
 from studio.ui.widgets.graph_thumbnail import GraphThumbnail

@@ -8,10 +8,10 @@ import pytest
 from engine.registry import Parameter, PathTo, Range
 from studio.cli.assignments import apply_assignments, parameter_at, parse_value
 from studio.cli.error_output import InputError
-from studio.document.block_edits import promote
-from studio.document.block_grouping import group
+from studio.document.blocks.block_edits import promote
+from studio.document.blocks.block_grouping import group
+from studio.document.files.project_templates import template
 from studio.document.model import Document, Endpoint, Node, ParamRef, Wire
-from studio.document.project_templates import template
 from studio.nodes.catalogue import catalogue
 
 DOCUMENT = Document(

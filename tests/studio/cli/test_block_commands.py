@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from studio.document.block_library import UserLibrary, shipped_blocks
+from studio.document.blocks.block_library import UserLibrary, shipped_blocks
+from studio.document.files.project_files import load, save
 from studio.document.model import Document, Node
-from studio.document.project_files import load, save
 from tests.studio.cli.conftest import Result
 
 Gradwire = Callable[..., Result]

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from studio.document.project_files import load
-from studio.document.project_format import schema
-from studio.document.project_templates import templates
+from studio.document.files.project_files import load
+from studio.document.files.project_format import schema
+from studio.document.files.project_templates import templates
 from studio.nodes.catalogue import catalogue
 
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
-from studio.document import edits, project_files
+from studio.document import edits
+from studio.document.files import project_files
 from tests.studio.cli.conftest import Result
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from studio import cli
-from studio.document import project_files
+from studio.document.files import project_files
 
 TABLE = "rooms,area,district,price\n" + "".join(
     f"{row % 5 + 1},{30 + 7 * row % 90},{'north' if row % 3 else 'south'},{100 + 2 * row}.5\n" for row in range(60)

@@ -14,7 +14,7 @@ from pyarrow import csv as arrow_csv
 from pyarrow import parquet
 
 from engine.data import Digits
-from studio.document import project_files
+from studio.document.files import project_files
 from studio.document.model import Document, Endpoint, Node, TrainingSettings, Wire
 
 ROOT = Path(__file__).parents[3]

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from studio import cli
-from studio.document.project_files import load
+from studio.document.files.project_files import load
 
 SOURCE = '''
 import torch

@@ -12,9 +12,10 @@ from typing import Any
 import msgspec
 
 from studio.cli.assignments import apply_assignments
-from studio.document import edits, project_files
-from studio.document.block_edits import edit_block
-from studio.document.block_grouping import group
+from studio.document import edits
+from studio.document.blocks.block_edits import edit_block
+from studio.document.blocks.block_grouping import group
+from studio.document.files import project_files
 from studio.document.model import Document, Endpoint, Node, Wire
 from studio.lowering.check import check
 from studio.lowering.problems import quick_fixes

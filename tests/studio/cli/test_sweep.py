@@ -17,7 +17,7 @@ import pytest
 from studio.cli.error_output import InputError
 from studio.cli.sweep.search_space import Choices, Interval, all_combinations, parse_search_space, random_combinations
 from studio.cli.sweep.trial_table import TrialRow, TrialTable
-from studio.document.project_files import load
+from studio.document.files.project_files import load
 from studio.nodes.catalogue import catalogue
 
 ROOT = Path(__file__).parents[3]

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from studio.document import project_files
+from studio.document.files import project_files
 from studio.document.model import Document, Endpoint, Node, TrainingSettings, Wire
 from studio.lowering import check
 from studio.lowering.problems.problem import Problem

@@ -13,9 +13,9 @@ import numpy as np
 import pytest
 from msgspec.structs import replace
 
-from studio.document.block_grouping import group
+from studio.document.blocks.block_grouping import group
 from studio.document.code_trust import TRUST
-from studio.document.project_files import load, save
+from studio.document.files.project_files import load, save
 from tests.studio.code import GATE, SENTINEL, code, no_trust, with_code
 from tests.studio.lowering.graphs import changed
 

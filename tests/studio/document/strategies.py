@@ -8,8 +8,9 @@ from typing import get_args
 
 from hypothesis import strategies as st
 
-from studio.document import block_edits, blocks, edits, frames, node_clipboard, weight_sharing, wire_routes
-from studio.document.block_grouping import group, unpack
+from studio.document import edits, frames, node_clipboard, weight_sharing, wire_routes
+from studio.document.blocks import block_edits, block_nodes
+from studio.document.blocks.block_grouping import group, unpack
 from studio.document.document_errors import EditError
 from studio.document.model import (
     Block,
@@ -63,8 +64,8 @@ nodes = st.builds(
 )
 instances = st.builds(
     Node,
-    type=st.sampled_from(BLOCKS).map(blocks.type_of),
-    params=st.dictionaries(st.sampled_from(["p0", "p1", blocks.REPEAT]), st.integers(1, 3), max_size=2),
+    type=st.sampled_from(BLOCKS).map(block_nodes.type_of),
+    params=st.dictionaries(st.sampled_from(["p0", "p1", block_nodes.REPEAT]), st.integers(1, 3), max_size=2),
     at=places,
     muted=st.booleans(),
 )
@@ -104,7 +105,7 @@ def graphs(draw: st.DrawFn, kinds: st.SearchStrategy[Node], max_nodes: int) -> t
 @st.composite
 def definitions(draw: st.DrawFn) -> Block:
     """A block with some ports and promoted parameters; it may contain itself."""
-    inner = st.one_of(nodes, st.builds(Node, type=st.sampled_from([blocks.INPUT, blocks.OUTPUT])), instances)
+    inner = st.one_of(nodes, st.builds(Node, type=st.sampled_from([block_nodes.INPUT, block_nodes.OUTPUT])), instances)
     members, wires = draw(graphs(inner, 5))
     refs = [ParamRef(name, param) for name in members for param in ("bias", "out_features")]
     promoted = draw(st.lists(st.sampled_from(refs), unique=True, max_size=3)) if refs else []

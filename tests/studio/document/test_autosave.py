@@ -15,10 +15,10 @@ from pathlib import Path
 import psutil
 import pytest
 
-from studio.document.autosave import Autosave, clean_up_orphaned_runs, discard, recoverable
 from studio.document.document_errors import FileError
+from studio.document.files.autosave import Autosave, clean_up_orphaned_runs, discard, recoverable
+from studio.document.files.project_format import dumps
 from studio.document.model import Document, Node
-from studio.document.project_format import dumps
 
 WORK = Document({"work": Node("nn.ReLU")})
 ROOT = Path(__file__).parents[3]
@@ -26,7 +26,7 @@ ROOT = Path(__file__).parents[3]
 CHILD = """
     import sys
     from pathlib import Path
-    from studio.document.autosave import Autosave
+    from studio.document.files.autosave import Autosave
     from studio.document.model import Document, Node
 
     autosave = Autosave(Path(sys.argv[1]))

@@ -9,15 +9,16 @@ import pytest
 from hypothesis import assume, given
 from msgspec.structs import replace
 
-from studio.document import blocks, edits
-from studio.document.block_digest import block_digest
-from studio.document.block_edits import edit_block, rename_block
-from studio.document.block_library import UserLibrary, block_document, library_folder, read_block, shipped_blocks
+from studio.document import edits
+from studio.document.blocks import block_nodes
+from studio.document.blocks.block_digest import block_digest
+from studio.document.blocks.block_edits import edit_block, rename_block
+from studio.document.blocks.block_library import UserLibrary, block_document, library_folder, read_block, shipped_blocks
+from studio.document.blocks.library_copies import CopyState, copy_state, find_origin, insert, linked, update
 from studio.document.document_errors import EditError, FileError
-from studio.document.library_copies import CopyState, copy_state, find_origin, insert, linked, update
+from studio.document.files.project_files import save
+from studio.document.files.project_format import dumps, loads
 from studio.document.model import Block, BlockOrigin, Document, Endpoint, Node, ParamRef, Wire
-from studio.document.project_files import save
-from studio.document.project_format import dumps, loads
 from tests.studio.document.strategies import documents
 
 
@@ -29,8 +30,8 @@ def wire(text: str) -> Wire:
 def graph(*types: str, **more: Node) -> Block:
     """input → the types in a row → output."""
     names = ["input", *(f"n{index}" for index in range(len(types))), "output"]
-    kinds = [blocks.INPUT, *types, blocks.OUTPUT]
-    outputs = [blocks.GIVEN, *("output" for _ in types)]
+    kinds = [block_nodes.INPUT, *types, block_nodes.OUTPUT]
+    outputs = [block_nodes.GIVEN, *("output" for _ in types)]
     wires = [wire(f"{a}.{port} -> {b}.input") for a, b, port in zip(names, names[1:], outputs, strict=False)]
     return Block({**{name: Node(kind) for name, kind in zip(names, kinds, strict=True)}, **more}, tuple(sorted(wires)))
 
@@ -89,7 +90,7 @@ def test_a_saved_block_can_have_another_name(library: UserLibrary) -> None:
 def test_definitions_with_the_name_of_another_one_get_new_names(library: UserLibrary) -> None:
     entry = library.save(DOCUMENT, "outer")
     document, instance = insert(Document(blocks={"inner": graph("nn.GELU"), "outer": Block()}), entry)
-    name = blocks.name_of(document.nodes[instance])
+    name = block_nodes.name_of(document.nodes[instance])
     assert name == "outer_2"
     assert list(document.blocks) == ["inner", "outer", "outer_2", "inner_2"]
     assert block_digest(document.blocks, name) == entry.digest

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from studio.document import blocks, edits
-from studio.document.block_edits import promote
-from studio.document.block_expansion import Expansion
-from studio.document.block_grouping import group
-from studio.document.block_locations import (
+from studio.document import edits
+from studio.document.blocks import block_nodes
+from studio.document.blocks.block_edits import promote
+from studio.document.blocks.block_expansion import Expansion
+from studio.document.blocks.block_grouping import group
+from studio.document.blocks.block_locations import (
     UNSET,
     Renaming,
     Step,
@@ -39,7 +40,7 @@ def nested() -> Document:
     document, _ = group(document, ["b"], "inner", inside="outer")
     document = promote(document, "inner", ParamRef("b", "out_features"), "width")
     document = promote(document, "outer", ParamRef("inner", "width"), "size")
-    document = edits.set_param(document, "outer", blocks.REPEAT, 2)
+    document = edits.set_param(document, "outer", block_nodes.REPEAT, 2)
     return edits.add(document, "second", Node("block.outer"))
 
 
@@ -98,7 +99,7 @@ def test_locations_and_paths_follow_names_and_end_where_an_instance_is_gone() ->
     renaming = Renaming(old, rename(old, "outer", "encoder"))
     assert renaming.location(INNER) == (Step("encoder", 1), Step("inner"))
     assert renaming.path("outer.1.inner.b") == "encoder.1.inner.b"
-    fewer = Renaming(old, edits.set_param(old, "outer", blocks.REPEAT, 1))
+    fewer = Renaming(old, edits.set_param(old, "outer", block_nodes.REPEAT, 1))
     assert fewer.location(INNER) == (Step("outer", 0), Step("inner"))
     gone = Renaming(old, edits.remove(old, ["outer"]))
     assert gone.location(INNER) == () and gone.path("outer.1.a") is None

@@ -7,10 +7,11 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from studio.document import blocks, edits, frames, node_clipboard
+from studio.document import edits, frames, node_clipboard
+from studio.document.blocks import block_nodes
 from studio.document.document_errors import EditError
+from studio.document.files.project_format import dumps, loads
 from studio.document.model import Document, Endpoint, Node, Wire
-from studio.document.project_format import dumps, loads
 from tests.studio.document.strategies import documents
 
 
@@ -142,9 +143,9 @@ def test_pasting_adds_copies_and_leaves_the_rest(
     for old, copied in zip((name for name in source.nodes if name in chosen), names, strict=True):
         pasted, moved = new.nodes[copied], edits.move(source, {old: new.nodes[copied].at}).nodes[old]
         assert replace(pasted, type=moved.type) == moved
-        assert pasted.type == moved.type or blocks.name_of(moved) in target.blocks
-        if (used := blocks.name_of(moved)) in source.blocks:
-            assert blocks.name_of(pasted) in new.blocks, f"the definition of {used} comes along"
+        assert pasted.type == moved.type or block_nodes.name_of(moved) in target.blocks
+        if (used := block_nodes.name_of(moved)) in source.blocks:
+            assert block_nodes.name_of(pasted) in new.blocks, f"the definition of {used} comes along"
     assert loads(dumps(new)) == new
 
 

@@ -12,11 +12,11 @@ from pathlib import Path
 
 import pytest
 
-from studio.document import project_files
 from studio.document.document_errors import FileError
+from studio.document.files import project_files
+from studio.document.files.project_format import dumps
+from studio.document.files.strict_json import MAX_FILE_BYTES
 from studio.document.model import Document, Node
-from studio.document.project_format import dumps
-from studio.document.strict_json import MAX_FILE_BYTES
 
 ROOT = Path(__file__).parents[3]
 OLD = Document({"old": Node("nn.ReLU")})
@@ -95,7 +95,7 @@ def test_a_real_limit_on_file_size(path: Path) -> None:
     script = """
         import resource, sys
         from pathlib import Path
-        from studio.document import project_files
+        from studio.document.files import project_files
         from studio.document.document_errors import FileError
         from studio.document.model import Document, Node
 

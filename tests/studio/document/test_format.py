@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 from studio.document.document_errors import FileError
+from studio.document.files.project_format import dumps, loads
+from studio.document.files.strict_json import MAX_FILE_BYTES
 from studio.document.model import Document, Endpoint, Node, TrainingSettings, Wire
-from studio.document.project_format import dumps, loads
-from studio.document.strict_json import MAX_FILE_BYTES
 
 EXAMPLE = Document(
     nodes={

@@ -6,11 +6,12 @@ import math
 
 import pytest
 
-from studio.document import block_edits, blocks, edits, frames, node_clipboard, wire_routes
-from studio.document.block_grouping import group, unpack
+from studio.document import edits, frames, node_clipboard, wire_routes
+from studio.document.blocks import block_edits, block_nodes
+from studio.document.blocks.block_grouping import group, unpack
 from studio.document.document_errors import EditError, FileError
+from studio.document.files.project_format import dumps, loads
 from studio.document.model import Document, Endpoint, Frame, Node, Wire
-from studio.document.project_format import dumps, loads
 
 FRAMED = """{
   "gradwire": 3,
@@ -132,7 +133,7 @@ def test_a_frame_moves_into_the_block_of_its_nodes_and_back(document: Document) 
 
 def test_copies_of_a_repeated_instance_have_a_frame_each(document: Document) -> None:
     grouped, instance = group(document, ["a", "b"], "pair")
-    unpacked, _ = unpack(edits.set_param(grouped, instance, blocks.REPEAT, 3), instance)
+    unpacked, _ = unpack(edits.set_param(grouped, instance, block_nodes.REPEAT, 3), instance)
     assert [name for name in unpacked.frames if name != "note"] == ["pair", "pair_2", "pair_3"]
     assert len({frame.at for frame in unpacked.frames.values()}) == 4
     assert unpacked.routes.keys() == {end("b.input"), end("b_2.input"), end("b_3.input")}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 
 from studio.document import edits
-from studio.document.block_edits import edit_block
+from studio.document.blocks.block_edits import edit_block
 from studio.document.graph_comparison import Value, compare
 from studio.document.model import Block, Document, Endpoint, Node, Wire
 from tests.studio.document.strategies import documents

@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 from studio.document.document_difference import Difference, difference
 from studio.document.document_errors import FileError
 from studio.document.edit_history import History
-from studio.document.json_values import equal_json
+from studio.document.files.json_values import equal_json
+from studio.document.files.project_format import dumps, loads
 from studio.document.model import Document
-from studio.document.project_format import dumps, loads
 from tests.studio.document.strategies import Edit, documents, edit, edit_sequences
 
 

@@ -7,9 +7,9 @@ import json
 import pytest
 
 from studio.document.document_errors import FileError
-from studio.document.migrations import MIGRATIONS, SEQUENCE_TYPES, VERSION, migrate
+from studio.document.files.migrations import MIGRATIONS, SEQUENCE_TYPES, VERSION, migrate
+from studio.document.files.project_format import loads
 from studio.document.model import Document, Endpoint, Node, TrainingSettings, Wire
-from studio.document.project_format import loads
 from studio.nodes.catalogue import catalogue
 
 VERSION_1 = """

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from studio.document.recent_projects import MAX_FILES, RecentFiles
+from studio.document.files.recent_projects import MAX_FILES, RecentFiles
 
 
 def made(folder: Path, name: str) -> Path:

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from hypothesis import given
 
+from studio.document.files.project_format import dumps, schema
 from studio.document.model import Document, Frame, Node, TrainingSettings
-from studio.document.project_format import dumps, schema
 from tests.studio.document.strategies import documents
 
 jsonschema = pytest.importorskip("jsonschema")

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from studio.document.document_errors import FileError
+from studio.document.files.project_format import SUFFIX, dumps, loads
+from studio.document.files.project_templates import SECTIONS, Template, template, templates
 from studio.document.model import Document, Node
-from studio.document.project_format import SUFFIX, dumps, loads
-from studio.document.project_templates import SECTIONS, Template, template, templates
 
 ROOT = Path(__file__).parents[3]
 SHIPPED = sorted([*ROOT.glob(f"assets/templates/*{SUFFIX}"), *ROOT.glob(f"examples/*{SUFFIX}")])

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from studio.document.files.project_schema import schema
 from studio.document.model import MAX_INT, MAX_SEED, TrainingSettings
-from studio.document.project_schema import schema
 from studio.document.training_settings import TRAINING_SETTINGS
 
 

@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from studio.document.json_values import MAX_DEPTH, JsonError, equal_json, validated_copy
+from studio.document.files.json_values import MAX_DEPTH, JsonError, equal_json, validated_copy
 
 
 def nested(depth: int) -> object:

@@ -32,8 +32,8 @@ from studio import cli
 from studio.cli.sweep import trial_pool
 from studio.document import node_clipboard
 from studio.document.document_errors import DocumentError
-from studio.document.project_files import load
-from studio.document.project_format import loads
+from studio.document.files.project_files import load
+from studio.document.files.project_format import loads
 from studio.lowering import LoweringError, check, lower, program
 from studio.lowering.checks import schedule_checks, structure_checks
 from studio.lowering.codegen import source_writer, syntax_trees

@@ -13,9 +13,9 @@ from collections import Counter
 from typing import Any
 
 from studio.lowering import check, lower
-from studio.lowering.source_import.checked_edits import apply_checked
+from studio.lowering.source_import.edits.checked_edits import apply_checked
 from studio.lowering.source_import.module_import import import_module
-from studio.lowering.source_import.source_errors import SourceError
+from studio.lowering.source_import.reading.source_errors import SourceError
 from studio.nodes import catalogue
 from tests.studio.lowering.graphs import mlp
 

@@ -8,20 +8,21 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from studio.document import edits, node_clipboard, project_files
-from studio.document.block_edits import make_unique, promote
-from studio.document.block_expansion import Expansion
-from studio.document.block_grouping import group, unpack
-from studio.document.block_library import UserLibrary, read_block
+from studio.document import edits, node_clipboard
+from studio.document.blocks.block_edits import make_unique, promote
+from studio.document.blocks.block_expansion import Expansion
+from studio.document.blocks.block_grouping import group, unpack
+from studio.document.blocks.block_library import UserLibrary, read_block
+from studio.document.blocks.library_copies import insert
 from studio.document.document_difference import difference
+from studio.document.files import project_files
 from studio.document.graph_comparison import compare
-from studio.document.library_copies import insert
 from studio.document.model import Document, Node, ParamRef
 from studio.lowering import LoweringError, check, lower
 from studio.lowering.program import shown_program
-from studio.lowering.source_import.checked_edits import apply_checked
+from studio.lowering.source_import.edits.checked_edits import apply_checked
 from studio.lowering.source_import.module_import import import_module
-from studio.lowering.source_import.source_errors import SourceError
+from studio.lowering.source_import.reading.source_errors import SourceError
 from studio.lowering.user_code.document_code import untrusted_code
 from studio.nodes import catalogue
 from studio.nodes.python_node import PYTHON

@@ -19,8 +19,8 @@ from pyarrow import parquet
 from engine.data.tables.inference.table_schema import infer_table
 from engine.errors import DataError
 from studio import cli
+from studio.document.files.project_format import dumps, loads
 from studio.document.model import Document
-from studio.document.project_format import dumps, loads
 from studio.lowering.check import check
 from studio.nodes.catalogue import catalogue
 from studio.training.data.imports.file_import import is_table, plan_file

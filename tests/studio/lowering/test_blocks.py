@@ -13,14 +13,15 @@ from msgspec.structs import replace
 import engine
 from engine import fit, nn
 from engine.errors import ShapeError
-from studio.document import blocks, edits
-from studio.document.block_edits import demote, describe_block, edit_block, promote, rename_param
-from studio.document.block_expansion import Expansion
-from studio.document.block_grouping import group, unpack
+from studio.document import edits
+from studio.document.blocks import block_nodes
+from studio.document.blocks.block_edits import demote, describe_block, edit_block, promote, rename_param
+from studio.document.blocks.block_expansion import Expansion
+from studio.document.blocks.block_grouping import group, unpack
 from studio.document.document_errors import EditError
+from studio.document.files.project_format import dumps, loads
+from studio.document.files.project_templates import template
 from studio.document.model import Block, Document, Endpoint, Node, ParamRef
-from studio.document.project_format import dumps, loads
-from studio.document.project_templates import template
 from studio.lowering import check, lower
 from studio.lowering.analysis.block_types import known_type
 from studio.lowering.report import Report
@@ -92,7 +93,7 @@ def test_figures_are_shown_inside_and_summed_on_the_instance() -> None:
 def repeated(values: Any, copies: int) -> Document:
     document = promote(grouped(mlp(), "hidden", "relu"), "dense", ParamRef("hidden", "out_features"), "width")
     document = edits.set_param(document, "dense", "width", values)
-    return document if copies == 1 else edits.set_param(document, "dense", blocks.REPEAT, copies)
+    return document if copies == 1 else edits.set_param(document, "dense", block_nodes.REPEAT, copies)
 
 
 def test_copies_follow_each_other_with_values_of_their_own() -> None:
@@ -150,7 +151,7 @@ def test_a_block_trains_as_its_nodes_do(compile: bool) -> None:
         }
     )
     document = grouped(grouped(flat, "norm", "drop", block="inner"), "hidden", "inner", block="outer")
-    assert blocks.reachable_blocks(document.blocks, document.nodes) == ["outer", "inner"]
+    assert block_nodes.reachable_blocks(document.blocks, document.nodes) == ["outer", "inner"]
     assert losses(document, compile=compile) == losses(flat, compile=compile)
 
 
@@ -325,8 +326,8 @@ def test_an_instance_that_the_run_does_not_use_prevents_nothing() -> None:
         (lambda d: replace(d, blocks={}), "unknown-block", "dense"),
         (lambda d: inside(d, "again", "block.dense"), "recursive-block", "dense"),
         (lambda d: inside(d, "loss", "nn.MSELoss"), "misplaced-node", "dense.loss"),
-        (lambda d: inside(d, "second", blocks.OUTPUT), "missing-wire", "dense.second"),
-        (lambda d: edits.add(d, "port", Node(blocks.INPUT)), "misplaced-node", "port"),
+        (lambda d: inside(d, "second", block_nodes.OUTPUT), "missing-wire", "dense.second"),
+        (lambda d: edits.add(d, "port", Node(block_nodes.INPUT)), "misplaced-node", "port"),
     ],
 )
 def test_problems_of_blocks(change: Any, code: str, node: str) -> None:
@@ -345,9 +346,11 @@ def inside(document: Document, name: str, key: str) -> Document:
 
 
 def test_definitions_that_double_each_other_end() -> None:
-    levels = {"b0": Block({"x": Node(blocks.INPUT), "y": Node(blocks.OUTPUT)}, (wire("x.output -> y.input"),))}
+    levels = {
+        "b0": Block({"x": Node(block_nodes.INPUT), "y": Node(block_nodes.OUTPUT)}, (wire("x.output -> y.input"),))
+    }
     for level in range(1, 40):
-        nodes = {"x": Node(blocks.INPUT), "p": Node(f"block.b{level - 1}"), "q": Node(f"block.b{level - 1}")}
+        nodes = {"x": Node(block_nodes.INPUT), "p": Node(f"block.b{level - 1}"), "q": Node(f"block.b{level - 1}")}
         levels[f"b{level}"] = Block(nodes)
     document = Document({"top": Node("block.b39")}, blocks=levels)
     assert Expansion(document).is_truncated
@@ -364,7 +367,7 @@ def test_definitions_that_promote_through_each_other_end() -> None:
 
 
 def test_a_loop_of_blocks_that_pass_their_input_on_is_a_cycle() -> None:
-    through = Block({"x": Node(blocks.INPUT), "y": Node(blocks.OUTPUT)}, (wire("x.output -> y.input"),))
+    through = Block({"x": Node(block_nodes.INPUT), "y": Node(block_nodes.OUTPUT)}, (wire("x.output -> y.input"),))
     document = Document(
         {"a": Node("block.same"), "b": Node("block.same")},
         (wire("a.y -> b.x"), wire("b.y -> a.x")),
@@ -385,7 +388,7 @@ def test_an_optional_input_is_connected_in_all_instances_or_in_none() -> None:
     document = edits.connect(document, wire("tanh.output -> join.c"))
     document = grouped(document, "join", block="joined")
     document = edits.add(document, "again", Node("block.joined"))
-    ports = blocks.input_ports(document.blocks["joined"].nodes)
+    ports = block_nodes.input_ports(document.blocks["joined"].nodes)
     for port in ports[:2]:
         document = edits.connect(document, wire(f"joined.output -> again.{port}"))
     document = edits.connect(document, wire("again.output -> logits.input"))
@@ -405,7 +408,7 @@ def passed_on(nodes: dict[str, Node], wires: list[str]) -> Document:
     for name, node in nodes.items():
         document = edits.add(document, name, node)
     through = ("input.output -> inner.input", "inner.output -> output.input")
-    ports = {"input": Node(blocks.INPUT), "output": Node(blocks.OUTPUT)}
+    ports = {"input": Node(block_nodes.INPUT), "output": Node(block_nodes.OUTPUT)}
     kinds = {"muted": Node("nn.GELU", muted=True), "nested": Node("block.muted")}
     made = {key: Block({**ports, "inner": node}, tuple(sorted(map(wire, through)))) for key, node in kinds.items()}
     document = replace(document, blocks=made)
@@ -418,7 +421,7 @@ def passed_on(nodes: dict[str, Node], wires: list[str]) -> Document:
     "nodes",
     [
         {"a": Node("block.nested")},
-        {"a": Node("block.nested", {blocks.REPEAT: 2})},
+        {"a": Node("block.nested", {block_nodes.REPEAT: 2})},
         {"unused": Node("block.muted"), "a": Node("block.muted")},
         {"unused": Node("block.nested"), "a": Node("block.nested")},
         {"unused": Node("block.muted"), "a": Node("block.muted", shares="unused")},
@@ -436,12 +439,12 @@ def test_an_output_that_no_instance_makes_is_left_out() -> None:
     inner, outer = document.blocks["muted"], document.blocks["nested"]
     inner = replace(
         inner,
-        nodes={**inner.nodes, "more": Node(blocks.OUTPUT), "fc": Node("nn.Linear", {"out_features": 8})},
+        nodes={**inner.nodes, "more": Node(block_nodes.OUTPUT), "fc": Node("nn.Linear", {"out_features": 8})},
         wires=tuple(sorted((*inner.wires, wire("input.output -> fc.input"), wire("fc.output -> more.input")))),
     )
     outer = replace(
         outer,
-        nodes={**outer.nodes, "more": Node(blocks.OUTPUT)},
+        nodes={**outer.nodes, "more": Node(block_nodes.OUTPUT)},
         wires=tuple(sorted((*outer.wires, wire("inner.more -> more.input")))),
     )
     document = replace(document, blocks={"muted": inner, "nested": outer})

@@ -8,11 +8,11 @@ import pytest
 
 from engine import fit
 from engine.nn.utils import carried_states
-from studio.document.block_grouping import group
+from studio.document.blocks.block_grouping import group
+from studio.document.files.project_format import dumps, loads
 from studio.document.model import Document, Json, Node
-from studio.document.project_format import dumps, loads
 from studio.lowering import check, lower
-from studio.lowering.source_import.source_edits import apply_source
+from studio.lowering.source_import.edits.source_edits import apply_source
 from studio.nodes import catalogue
 from tests.studio.lowering.graphs import changed, coded, codes, document, fixed, report, wire
 

@@ -10,10 +10,10 @@ from studio.document import edits
 from studio.document.model import Document
 from studio.lowering import LoweringError, check, lower
 from studio.lowering.program import Program, shown_program
-from studio.lowering.source_import.checked_edits import apply_checked
-from studio.lowering.source_import.code_text import typed_sources
-from studio.lowering.source_import.source_edits import apply_source
-from studio.lowering.source_import.source_errors import SourceError
+from studio.lowering.source_import.edits.checked_edits import apply_checked
+from studio.lowering.source_import.edits.source_edits import apply_source
+from studio.lowering.source_import.reading.code_text import typed_sources
+from studio.lowering.source_import.reading.source_errors import SourceError
 from studio.lowering.user_code.code_loader import is_trusted
 from studio.lowering.user_code.document_code import trust_typed
 from studio.nodes import catalogue

@@ -10,7 +10,7 @@ import pytest
 import engine
 from engine import fit, random
 from studio.document import edits
-from studio.document.project_templates import template
+from studio.document.files.project_templates import template
 from studio.lowering import check, lower
 from studio.nodes import catalogue
 

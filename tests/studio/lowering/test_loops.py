@@ -8,9 +8,9 @@ from collections.abc import Callable, Iterator
 import pytest
 from msgspec.structs import replace
 
+from studio.document.files.project_templates import templates
 from studio.document.graph_walk import walk
 from studio.document.model import Document, Endpoint, Node, Wire
-from studio.document.project_templates import templates
 from studio.lowering import check
 from studio.lowering.analysis.node_graph import NodeGraph, bypass_input
 from studio.lowering.check import Checker

@@ -7,12 +7,12 @@ import pytest
 import engine
 from engine import nn
 from studio.document import edits
-from studio.document.block_edits import with_blocks
-from studio.document.block_expansion import flat_document
+from studio.document.blocks.block_edits import with_blocks
+from studio.document.blocks.block_expansion import flat_document
 from studio.document.model import Document, Endpoint, Node, Wire
 from studio.lowering import check, lower
 from studio.lowering.source_import.module_import import import_module, module_classes
-from studio.lowering.source_import.source_errors import SourceError
+from studio.lowering.source_import.reading.source_errors import SourceError
 from studio.lowering.user_code.document_code import document_code, untrusted_code
 from studio.nodes import catalogue
 from tests.studio.code import trusting

@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import engine
-from studio.document import project_format
+from studio.document.files import project_format
 from studio.document.model import Document, Node
 from studio.lowering import check, lower
 from studio.nodes import NodeType, Role, catalogue

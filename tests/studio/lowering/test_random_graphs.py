@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from engine import fit
 from studio.document import edits
-from studio.document.block_expansion import Expansion
+from studio.document.blocks.block_expansion import Expansion
 from studio.document.model import Document, Endpoint, Node, Wire
 from studio.lowering import LoweringError, check, lower, refusal
 from studio.lowering.check import Checker

@@ -11,8 +11,8 @@ from msgspec.structs import replace
 
 from engine import fit
 from studio.document import edits
+from studio.document.files.project_format import dumps, loads
 from studio.document.model import Document, Node
-from studio.document.project_format import dumps, loads
 from studio.lowering import lower
 from studio.lowering.check import check
 from studio.nodes import catalogue

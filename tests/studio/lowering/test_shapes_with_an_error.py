@@ -8,7 +8,8 @@ import msgspec
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from studio.document import blocks, edits
+from studio.document import edits
+from studio.document.blocks import block_nodes
 from studio.document.model import Block, Document, Endpoint, Node, Wire
 from studio.lowering.check import check
 from studio.nodes.catalogue import catalogue
@@ -111,11 +112,11 @@ def test_shapes_after_a_wrong_dtype_are_shown() -> None:
 
 def test_an_error_in_one_branch_leaves_the_shapes_of_the_other_one() -> None:
     nodes: dict[str, str | Node] = {
-        "input": blocks.INPUT,
+        "input": block_nodes.INPUT,
         "good": Node("nn.Linear", {"out_features": 64}),
         "bad": Node("nn.Conv2d", {"out_channels": 64, "kernel_size": 3}),
         "sum": "ops.add",
-        "output": blocks.OUTPUT,
+        "output": block_nodes.OUTPUT,
     }
     wires = ["input.output -> good.input", "input.output -> bad.input", "good.output -> sum.x", "bad.output -> sum.y"]
     inside = document(nodes, [*wires, "sum.output -> output.input"])

@@ -10,12 +10,12 @@ import pytest
 from engine import fit
 from engine.fit.task_state import save_task
 from studio.document import edits
-from studio.document.block_expansion import flat_document
-from studio.document.block_grouping import group, unpack
+from studio.document.blocks.block_expansion import flat_document
+from studio.document.blocks.block_grouping import group, unpack
 from studio.document.document_errors import EditError
+from studio.document.files.project_format import dumps, loads
 from studio.document.model import Document, Endpoint, Node, Wire
 from studio.document.node_clipboard import copy, paste
-from studio.document.project_format import dumps, loads
 from studio.document.weight_sharing import share, unshare, users_of
 from studio.lowering import lower
 from studio.lowering.check import check

@@ -10,12 +10,12 @@ import pytest
 import engine
 from engine import fit
 from engine.system.assets import asset
-from studio.document import blocks
-from studio.document.block_digest import block_digest
-from studio.document.block_grouping import unpack
-from studio.document.block_library import LibraryBlock, shipped_blocks
+from studio.document.blocks import block_nodes
+from studio.document.blocks.block_digest import block_digest
+from studio.document.blocks.block_grouping import unpack
+from studio.document.blocks.block_library import LibraryBlock, shipped_blocks
+from studio.document.files.project_format import dumps
 from studio.document.model import Document, Node
-from studio.document.project_format import dumps
 from studio.lowering import check, lower
 from studio.lowering.analysis.block_types import BlockTypes
 from studio.nodes import catalogue
@@ -27,14 +27,14 @@ every_block = pytest.mark.parametrize("entry", shipped_blocks(), ids=lambda entr
 
 
 def type_of(entry: LibraryBlock) -> NodeType:
-    found = BlockTypes(entry.definitions, catalogue()).type_of(Node(blocks.type_of(entry.name)))
+    found = BlockTypes(entry.definitions, catalogue()).type_of(Node(block_nodes.type_of(entry.name)))
     assert found is not None
     return found
 
 
 def unpacked(document: Document) -> Document:
     """The document without instances."""
-    while instance := next((name for name, node in document.nodes.items() if blocks.name_of(node)), None):
+    while instance := next((name for name, node in document.nodes.items() if block_nodes.name_of(node)), None):
         document = unpack(document, instance)[0]
     return document
 
@@ -47,14 +47,14 @@ def test_a_block_is_documented(entry: LibraryBlock) -> None:
     assert kind.outputs
     assert {port.name: port.help for port in (*kind.inputs, *kind.outputs) if not port.help} == {}
     assert {each.name for each in kind.params if not each.help} == set()
-    assert {each.name for each in kind.params} == {*entry.block.params, blocks.REPEAT}
+    assert {each.name for each in kind.params} == {*entry.block.params, block_nodes.REPEAT}
 
 
 @every_block
 def test_a_file_has_the_studio_format_and_defines_what_its_block_uses(entry: LibraryBlock) -> None:
     assert set(entry.definitions) <= set(entry.document.blocks)
     assert entry.block.origin is None
-    assert entry.name in blocks.used_blocks(entry.document.nodes)
+    assert entry.name in block_nodes.used_blocks(entry.document.nodes)
     for graph in (entry.document, *entry.document.blocks.values()):
         positions = [node.at for node in graph.nodes.values()]
         assert all(x % 8 == 0 and y % 8 == 0 for x, y in positions)

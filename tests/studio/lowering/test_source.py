@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from studio.document import edits, node_names
+from studio.document.files.project_files import load
 from studio.document.model import Document, Node
-from studio.document.project_files import load
 from studio.lowering import LoweringError, lower
 from studio.lowering.check import check
 from studio.lowering.codegen.safe_identifiers import Locals, class_name

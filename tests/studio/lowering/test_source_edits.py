@@ -10,15 +10,16 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from studio.document import blocks, edits
-from studio.document.block_edits import promote
-from studio.document.block_grouping import group
+from studio.document import edits
+from studio.document.blocks import block_nodes
+from studio.document.blocks.block_edits import promote
+from studio.document.blocks.block_grouping import group
 from studio.document.document_errors import EditError
 from studio.document.model import Document, Endpoint, Node, ParamRef, Wire
 from studio.lowering import check, lower
 from studio.lowering.program import Program
-from studio.lowering.source_import.source_edits import apply_source
-from studio.lowering.source_import.source_errors import SourceError
+from studio.lowering.source_import.edits.source_edits import apply_source
+from studio.lowering.source_import.reading.source_errors import SourceError
 from studio.lowering.user_code.document_code import allow_code
 from studio.nodes import catalogue
 from studio.nodes.python_node import DEFAULT_SOURCE, PYTHON
@@ -152,7 +153,7 @@ def grouped_at_random(document: Document, data: st.DataObject) -> Document:
         layers = [
             name
             for name, node in document.nodes.items()
-            if name[0] == "n" or name in ("first", "flat", "scores") or blocks.name_of(node) is not None
+            if name[0] == "n" or name in ("first", "flat", "scores") or block_nodes.name_of(node) is not None
         ]
         chosen = data.draw(st.sets(st.sampled_from(layers), min_size=1))
         try:
@@ -340,13 +341,13 @@ def test_a_block_is_repeated_by_a_loop() -> None:
             "dense = flatten\n        for layer in self.dense:\n            dense = layer(dense)",
         ),
     )
-    assert result == edits.set_param(document, "dense", blocks.REPEAT, 3)
+    assert result == edits.set_param(document, "dense", block_nodes.REPEAT, 3)
 
 
 def test_values_per_copy_follow_the_tuple() -> None:
     document = promote(grouped(mlp(), "hidden", "relu"), "dense", ParamRef("hidden", "out_features"), "width")
     document = edits.set_param(document, "dense", "width", {"each": [32, 16]})
-    document = edits.set_param(document, "dense", blocks.REPEAT, 2)
+    document = edits.set_param(document, "dense", block_nodes.REPEAT, 2)
     result = edited(document, ("(32, 16)", "(48, 24)"))
     assert result.nodes["dense"].params["width"] == {"each": [48, 24]}
 
@@ -368,7 +369,7 @@ def test_a_new_argument_of_forward_is_a_port() -> None:
         ("hidden = self.hidden(input)", "hidden = self.hidden(engine.add(input, skip))"),
         ("self.dense(flatten)", "self.dense(flatten, flatten)"),
     )
-    assert blocks.input_ports(result.blocks["dense"].nodes) == ["input", "skip"]
+    assert block_nodes.input_ports(result.blocks["dense"].nodes) == ["input", "skip"]
     assert "flatten.output -> dense.skip" in map(str, result.wires)
 
 

@@ -13,10 +13,10 @@ import pytest
 
 from engine import fit
 from studio.document import edits
+from studio.document.files.project_files import load
+from studio.document.files.project_format import dumps
+from studio.document.files.project_templates import Template, template, templates
 from studio.document.model import Document
-from studio.document.project_files import load
-from studio.document.project_format import dumps
-from studio.document.project_templates import Template, template, templates
 from studio.lowering import check, lower
 from studio.nodes import catalogue
 

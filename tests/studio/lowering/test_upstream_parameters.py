@@ -7,9 +7,10 @@ from collections.abc import Callable
 import pytest
 from msgspec.structs import replace
 
-from studio.document import blocks, edits
-from studio.document.block_edits import promote
-from studio.document.block_grouping import group
+from studio.document import edits
+from studio.document.blocks import block_nodes
+from studio.document.blocks.block_edits import promote
+from studio.document.blocks.block_grouping import group
 from studio.document.model import Document, Json, Node, ParamRef
 from studio.lowering.problems.problem import Problem
 from tests.studio.lowering.graphs import changed, digits, document, fixed, report, wire
@@ -90,7 +91,7 @@ def residual_block(repeat: int) -> Document:
         add="ops.add",
     )
     made = group(made, ["norm", "wide", "add"], "mix")[0]
-    return edits.set_param(made, "mix", blocks.REPEAT, repeat)
+    return edits.set_param(made, "mix", block_nodes.REPEAT, repeat)
 
 
 def patches(size: int) -> Document:

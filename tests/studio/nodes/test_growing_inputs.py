@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 
 from engine import fit
-from studio.document import edits, project_format
+from studio.document import edits
+from studio.document.files import project_format
 from studio.document.model import Document, Endpoint, Node, Wire
 from studio.lowering import check, lower, refusal
 from studio.lowering.analysis.block_types import known_type

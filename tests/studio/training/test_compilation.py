@@ -7,7 +7,7 @@ import pytest
 
 from engine import fit
 from engine.compiler import Explanation, wait
-from studio.document.project_templates import Template, templates
+from studio.document.files.project_templates import Template, templates
 from studio.lowering.check import check
 from studio.lowering.program import lower
 from studio.nodes.catalogue import catalogue

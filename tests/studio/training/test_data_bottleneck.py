@@ -7,7 +7,7 @@ import os
 import pytest
 
 from studio.document import edits
-from studio.document.project_templates import template
+from studio.document.files.project_templates import template
 from studio.nodes import catalogue
 from studio.training.data_bottleneck import find_data_bottleneck
 from studio.training.run_progress import RunProgress

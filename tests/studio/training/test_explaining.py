@@ -9,10 +9,10 @@ import pytest
 from engine import nn
 from engine.compiler import Explanation
 from studio.document import edits
-from studio.document.block_edits import edit_block
-from studio.document.block_grouping import group
+from studio.document.blocks.block_edits import edit_block
+from studio.document.blocks.block_grouping import group
+from studio.document.files.project_templates import template
 from studio.document.model import Document
-from studio.document.project_templates import template
 from studio.lowering.check import check
 from studio.lowering.program import LoweringError
 from studio.nodes.catalogue import catalogue

@@ -10,8 +10,9 @@ import pytest
 
 import engine
 from engine import fit
-from studio.document import edits, project_files
+from studio.document import edits
 from studio.document.code_trust import TRUST
+from studio.document.files import project_files
 from studio.document.model import Document, Endpoint, Node
 from studio.lowering.check import check
 from studio.nodes.catalogue import catalogue

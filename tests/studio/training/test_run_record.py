@@ -17,7 +17,7 @@ from engine import fit
 from engine.data import Digits
 from engine.io import atomic_file, load_file, read_metadata
 from studio.document.document_errors import FileError
-from studio.document.project_files import load
+from studio.document.files.project_files import load
 from studio.training import Failed, TrainingSession, Warned
 from studio.training.runs import jsonl_file, run_checkpoints, run_record
 from studio.training.runs.background_writer import BackgroundWriter

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from engine import fit
 from studio.document import edits
+from studio.document.files.project_templates import template
 from studio.document.model import Document, Endpoint, Node, Wire
-from studio.document.project_templates import template
 from studio.nodes import catalogue
 from studio.training.training_session import TrainingSession
 

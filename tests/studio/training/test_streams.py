@@ -12,8 +12,8 @@ import pytest
 
 from engine import fit
 from studio.document import edits
+from studio.document.files.project_files import save
 from studio.document.model import Document, Node, TrainingSettings
-from studio.document.project_files import save
 from studio.lowering import lower
 from studio.lowering.check import check
 from studio.lowering.schedules.schedule_context import ScheduleContext

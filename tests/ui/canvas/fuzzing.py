@@ -10,9 +10,9 @@ from PySide6.QtGui import QGuiApplication, QWheelEvent
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QWidget
 
-from studio.document.block_edits import view as block_view
+from studio.document.blocks.block_edits import view as block_view
+from studio.document.files.project_format import dumps, loads
 from studio.document.model import Document
-from studio.document.project_format import dumps, loads
 from studio.ui.canvas.canvas_view import CanvasView
 from tests.ui.canvas.mouse_and_keyboard import ALT, CTRL, LEFT, MIDDLE, NO_KEY, RIGHT, SHIFT
 

@@ -10,8 +10,9 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QMenu
 from pytestqt.qtbot import QtBot
 
-from studio.document import blocks, edits
-from studio.document.block_locations import Step
+from studio.document import edits
+from studio.document.blocks import block_nodes
+from studio.document.blocks.block_locations import Step
 from studio.document.model import Document, Node
 from studio.lowering.check import Checker
 from studio.lowering.report import Report
@@ -108,8 +109,8 @@ def test_inputs_and_outputs_without_wires_become_ports(
         user.click(user.node(name), keys=SHIFT)
     key(view, (Key.Key_G, CTRL), Key.Key_Return)
     [block] = store.document.blocks.values()
-    assert [name for name, node in block.nodes.items() if node.type == blocks.INPUT] == ["input", "y"]
-    assert [name for name, node in block.nodes.items() if node.type == blocks.OUTPUT] == ["output"]
+    assert [name for name, node in block.nodes.items() if node.type == block_nodes.INPUT] == ["input", "y"]
+    assert [name for name, node in block.nodes.items() if node.type == block_nodes.OUTPUT] == ["output"]
     assert {"y.output -> sum.y", "sum.output -> output.input"} <= {str(each) for each in block.wires}
 
 

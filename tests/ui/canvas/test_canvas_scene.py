@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from PySide6.QtWidgets import QGraphicsItem
 
 from studio.document import edits
-from studio.document.block_locations import canonical_paths, graph_at
+from studio.document.blocks.block_locations import canonical_paths, graph_at
 from studio.document.model import Document, Node
 from studio.lowering.analysis.node_facts import NodeInfo
 from studio.lowering.problems.problem import Problem

@@ -10,8 +10,9 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QToolTip
 from pytestqt.qtbot import QtBot
 
-from studio.document import edits, project_files
-from studio.document.block_edits import edit_block
+from studio.document import edits
+from studio.document.blocks.block_edits import edit_block
+from studio.document.files import project_files
 from studio.document.model import Node
 from studio.ui import dialogs
 from studio.ui.canvas.comparison.canvas_comparison import CanvasComparison

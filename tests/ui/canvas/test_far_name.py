@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from studio.document.project_templates import Template, templates
+from studio.document.files.project_templates import Template, templates
 from studio.ui.canvas.level_of_detail import NAMES_SCALE, LevelOfDetail, readable
 from studio.ui.canvas.nodes.far_name import far_name
 from tests.ui.canvas.conftest import MakeView

@@ -6,7 +6,7 @@ import pytest
 from PySide6.QtCore import Qt
 from pytestqt.qtbot import QtBot
 
-from studio.document.block_grouping import group
+from studio.document.blocks.block_grouping import group
 from studio.document.model import Document, Node
 from studio.lowering.problems.problem import Problem
 from studio.nodes.catalogue import catalogue

@@ -12,7 +12,7 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QMenu
 
 from studio.document import edits, frames
-from studio.document.block_grouping import group
+from studio.document.blocks.block_grouping import group
 from studio.document.model import Frame, FrameColor, Node
 from studio.ui.canvas.canvas_style import CanvasStyle
 from studio.ui.canvas.canvas_view import CanvasView

@@ -10,7 +10,7 @@ import os
 import pytest
 from pytestqt.qtbot import QtBot
 
-from studio.document.block_grouping import group
+from studio.document.blocks.block_grouping import group
 from studio.document.edits import set_param
 from tests.ui.canvas.conftest import MakeView, network
 from tests.ui.canvas.fuzzing import Monkey

@@ -10,7 +10,9 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QLabel
 from pytestqt.qtbot import QtBot
 
-from studio.document import blocks, edits, project_files
+from studio.document import edits
+from studio.document.blocks import block_nodes
+from studio.document.files import project_files
 from studio.document.model import Block, Document, Node
 from studio.lowering.check import check
 from studio.nodes.catalogue import catalogue
@@ -25,10 +27,10 @@ from tests.ui.conftest import MakeWindow
 def document() -> Document:
     """A small layer, a block with two large layers, and a ReLU."""
     inner = {
-        "input": Node(blocks.INPUT),
+        "input": Node(block_nodes.INPUT),
         "a": Node("nn.Linear", {"out_features": 512}, at=(200, 0)),
         "b": Node("nn.Linear", {"out_features": 64}, at=(400, 0)),
-        "output": Node(blocks.OUTPUT, at=(600, 0)),
+        "output": Node(block_nodes.OUTPUT, at=(600, 0)),
     }
     inside = ("input.output -> a.input", "a.output -> b.input", "b.output -> output.input")
     nodes = {

@@ -6,7 +6,8 @@ from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QWidget
 
-from studio.document import blocks, edits
+from studio.document import edits
+from studio.document.blocks import block_nodes
 from studio.document.model import Block, Document, Node
 from tests.ui.canvas.conftest import MakeView, network
 from tests.ui.canvas.mouse_and_keyboard import CTRL, MouseAndKeyboard
@@ -51,7 +52,7 @@ def test_arrow_keys_and_tab_in_the_find_bar(user: MouseAndKeyboard) -> None:
 def test_arrow_keys_in_the_path_of_a_block(make_view: MakeView) -> None:
     inner = Block({"act": Node("nn.ReLU", at=(0, 0)), "more": Node("nn.GELU", at=(200, 0))})
     document = Document(network().nodes, network().wires, blocks={"stage": inner})
-    document = edits.add(document, "stage", Node(blocks.type_of("stage"), at=(0, 200)))
+    document = edits.add(document, "stage", Node(block_nodes.type_of("stage"), at=(0, 200)))
     view = make_view(document)
     assert view.store.enter("stage")
     path = view.overlays.breadcrumbs

@@ -9,8 +9,8 @@ import pytest
 from PySide6.QtCore import QRectF, Qt
 from pytestqt.qtbot import QtBot
 
-from studio.document import blocks
-from studio.document.project_templates import Template, templates
+from studio.document.blocks import block_nodes
+from studio.document.files.project_templates import Template, templates
 from studio.lowering.check import check
 from studio.nodes.catalogue import catalogue
 from studio.ui.canvas.canvas_view import CanvasView
@@ -111,7 +111,7 @@ def test_a_template_opens_with_all_nodes_in_view(template: Template, make_view: 
     view = make_view(template.document)
     view.window().resize(*CANVAS)
     view.canvas_actions.open_at_readable_zoom()
-    instances = {blocks.name_of(node): name for name, node in template.document.nodes.items()}
+    instances = {block_nodes.name_of(node): name for name, node in template.document.nodes.items()}
     for block, instance in instances.items():
         view.store.go(())
         if block is not None:

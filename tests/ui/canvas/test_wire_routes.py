@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from PySide6.QtCore import QPoint
 
 from studio.document import edits
+from studio.document.files.project_templates import templates
 from studio.document.model import Document, Node
-from studio.document.project_templates import templates
 from studio.nodes.catalogue import catalogue
 from studio.ui.canvas.canvas_scene import CanvasScene
 from studio.ui.canvas.canvas_view import CanvasView

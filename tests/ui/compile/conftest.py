@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterator
 import pytest
 
 from engine.compiler import Explanation
+from studio.document.files.project_templates import template
 from studio.document.model import Document
-from studio.document.project_templates import template
 from studio.lowering.check import check
 from studio.nodes.catalogue import catalogue
 from studio.training.staged_explanation import Stage, explain_in_stages

@@ -15,8 +15,8 @@ from PySide6.QtWidgets import QApplication, QPushButton, QStyle, QStyleOptionSpi
 from pytestqt.qtbot import QtBot
 
 from studio.document import edits
+from studio.document.files.project_templates import template
 from studio.document.model import Document, Node
-from studio.document.project_templates import template
 from studio.training.data import data_statistics
 from studio.training.data.sample_display import Scale
 from studio.ui.panels.data import sample_painting

@@ -12,11 +12,11 @@ from PySide6.QtWidgets import QApplication, QLineEdit, QMenu, QPushButton, QTool
 from pytestqt.qtbot import QtBot
 
 from studio.document import edits
-from studio.document.block_edits import edit_block
-from studio.document.block_grouping import group
-from studio.document.block_library import UserLibrary, shipped_blocks
+from studio.document.blocks.block_edits import edit_block
+from studio.document.blocks.block_grouping import group
+from studio.document.blocks.block_library import UserLibrary, shipped_blocks
+from studio.document.files.project_files import load, save
 from studio.document.model import Document, Node
-from studio.document.project_files import load, save
 from studio.ui import dialogs
 from studio.ui.canvas.canvas_view import CanvasView
 from studio.ui.palette import PalettePanel

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from pytestqt.qtbot import QtBot
 
-from studio.document import project_files
+from studio.document.files import project_files
 from studio.document.model import Document
 from studio.nodes.catalogue import catalogue
 from studio.training import TrainingSession

@@ -12,8 +12,8 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QTreeWidgetItem
 
 from studio.document import edits
+from studio.document.files.project_templates import template
 from studio.document.model import Document
-from studio.document.project_templates import template
 from studio.training.runs.run_history import Run
 from studio.ui.panels.runs.runs_panel import RunsPanel
 

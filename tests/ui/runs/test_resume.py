@@ -13,7 +13,8 @@ import pytest
 from PySide6.QtTest import QTest
 from pytestqt.qtbot import QtBot
 
-from studio.document import edits, project_files
+from studio.document import edits
+from studio.document.files import project_files
 from studio.document.model import Endpoint, Node, Wire
 from studio.training import TrainingSession
 from studio.ui.window.main_window import MainWindow

@@ -14,8 +14,9 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QLabel, QMenu, QToolButton
 from pytestqt.qtbot import QtBot
 
-from studio.document import edits, project_files
-from studio.document.project_templates import template
+from studio.document import edits
+from studio.document.files import project_files
+from studio.document.files.project_templates import template
 from studio.nodes.catalogue import catalogue
 from studio.training import TrainingSession
 from studio.ui.panels.runs.curve_plot import run_color

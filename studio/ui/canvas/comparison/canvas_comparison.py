@@ -7,9 +7,9 @@ from collections.abc import Callable, Mapping
 from PySide6.QtCore import QEvent, QObject, QPointF, QRectF, Qt, Signal
 from PySide6.QtGui import QKeyEvent
 
-from studio.document import blocks
-from studio.document.block_edits import view
-from studio.document.block_locations import Location, Step
+from studio.document.blocks import block_nodes
+from studio.document.blocks.block_edits import view
+from studio.document.blocks.block_locations import Location, Step
 from studio.document.graph_comparison import Change, Comparison, compare
 from studio.document.model import Document, Node
 from studio.lowering.analysis.block_types import known_type
@@ -170,7 +170,7 @@ def _first_location(document: Document, block: str) -> Location | None:
     waiting: list[tuple[Location, Mapping[str, Node]]] = [((), document.nodes)]
     for location, nodes in waiting:
         for name, node in nodes.items():
-            used = blocks.name_of(node)
+            used = block_nodes.name_of(node)
             if used == block:
                 return (*location, Step(name))
             if used in document.blocks:

@@ -8,7 +8,7 @@ from PySide6.QtCore import QRectF, QSize, Qt
 from PySide6.QtGui import QAction, QActionGroup, QFont, QKeyEvent, QPainter, QPaintEvent
 from PySide6.QtWidgets import QHBoxLayout, QMenu, QToolButton, QWidget
 
-from studio.document.block_locations import Location, block_at, copy_count
+from studio.document.blocks.block_locations import Location, block_at, copy_count
 from studio.ui.project.scope_store import ScopeStore
 from studio.ui.theme import icons
 from studio.ui.theme.theme import ThemeManager

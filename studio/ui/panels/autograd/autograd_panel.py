@@ -6,7 +6,7 @@ from PySide6.QtCore import QSize
 from PySide6.QtGui import QFontMetrics, QLinearGradient, QPainter, QPaintEvent
 from PySide6.QtWidgets import QHBoxLayout, QStackedLayout, QVBoxLayout, QWidget
 
-from studio.document.block_locations import first_paths
+from studio.document.blocks.block_locations import first_paths
 from studio.training.autograd_snapshot import AutogradSnapshot
 from studio.ui import number_format
 from studio.ui.layered_layout import Layout

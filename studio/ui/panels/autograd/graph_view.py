@@ -8,7 +8,7 @@ from PySide6.QtCore import QPointF, QRectF, Qt, Signal
 from PySide6.QtGui import QKeyEvent, QMouseEvent, QPainter, QResizeEvent, QWheelEvent
 from PySide6.QtWidgets import QGraphicsScene, QGraphicsView, QWidget
 
-from studio.document.blocks import path_and_outer
+from studio.document.blocks.block_nodes import path_and_outer
 from studio.training.autograd_snapshot import AutogradSnapshot
 from studio.ui.canvas.camera import Camera
 from studio.ui.layered_layout import Layout

@@ -8,12 +8,12 @@ from PySide6.QtCore import QTimer, Signal
 from PySide6.QtGui import QShowEvent
 from PySide6.QtWidgets import QApplication, QStackedLayout, QVBoxLayout, QWidget
 
-from studio.document.block_locations import Renaming, first_paths
+from studio.document.blocks.block_locations import Renaming, first_paths
 from studio.document.model import Document
 from studio.lowering.program import LoweringError, Program, shown_program
-from studio.lowering.source_import.checked_edits import apply_checked
-from studio.lowering.source_import.code_text import typed_sources
-from studio.lowering.source_import.source_errors import SourceError
+from studio.lowering.source_import.edits.checked_edits import apply_checked
+from studio.lowering.source_import.reading.code_text import typed_sources
+from studio.lowering.source_import.reading.source_errors import SourceError
 from studio.lowering.user_code.code_loader import is_trusted
 from studio.lowering.user_code.document_code import trust_typed
 from studio.ui.latest_task import LatestTask

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from PySide6.QtWidgets import QGridLayout, QVBoxLayout, QWidget
 
-from studio.document import blocks
+from studio.document.blocks import block_nodes
 from studio.ui import number_format
 from studio.ui.panels.inspector.definition_fields import DefinitionFields
 from studio.ui.panels.inspector.port_order import PortOrder
@@ -50,7 +50,7 @@ class BlockForm(QWidget):
         self.definition.refresh()
         self.ports.refresh()
         document, report = self._store.document, self._store.report
-        inner = sum(node.type not in (blocks.INPUT, blocks.OUTPUT) for node in document.nodes.values())
+        inner = sum(node.type not in (block_nodes.INPUT, block_nodes.OUTPUT) for node in document.nodes.values())
         self._heading.setText("This copy" if self._store.copies > 1 else "This instance")
         self._values["Nodes"].setText(number_format.count(inner))
         self._values["Parameters"].setText(number_format.count(report.parameters))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
 
-from studio.document.library_copies import CopyState, LibraryUpdate
+from studio.document.blocks.library_copies import CopyState, LibraryUpdate
 from studio.lowering.analysis.library_types import GROUPS
 from studio.nodes.types import NodeType, Role
 from studio.ui.project.block_library_actions import BlockLibraryActions

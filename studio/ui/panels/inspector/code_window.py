@@ -6,7 +6,7 @@ from PySide6.QtCore import QSize, Qt
 from PySide6.QtGui import QCloseEvent
 from PySide6.QtWidgets import QDialog, QStackedLayout, QVBoxLayout, QWidget
 
-from studio.document.block_locations import UNSET, Location, block_at, value_at
+from studio.document.blocks.block_locations import UNSET, Location, block_at, value_at
 from studio.document.document_errors import EditError
 from studio.document.located_edits import set_at
 from studio.document.model import Document

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from PySide6.QtWidgets import QVBoxLayout, QWidget
 
-from studio.document import blocks
-from studio.document.block_edits import describe_block, rename_block
+from studio.document.blocks import block_nodes
+from studio.document.blocks.block_edits import describe_block, rename_block
 from studio.ui import number_format
 from studio.ui.panels.inspector.name_field import NameField
 from studio.ui.project.scope_store import ScopeStore
@@ -54,7 +54,7 @@ class DefinitionFields(QWidget):
             self.description.setPlainText(block.description)
             self.description.blockSignals(False)
         graphs = (document.nodes, *(each.nodes for each in document.blocks.values()))
-        self.uses = count = sum(blocks.name_of(node) == self.block for nodes in graphs for node in nodes.values())
+        self.uses = count = sum(block_nodes.name_of(node) == self.block for nodes in graphs for node in nodes.values())
         text = "No other instance" if count == 1 else f"{number_format.count(count)} instances share this block"
         self._uses_label.setText(text if count else "No instances")
 

@@ -7,8 +7,8 @@ from functools import partial
 
 from PySide6.QtWidgets import QVBoxLayout, QWidget
 
-from studio.document import blocks
-from studio.document.block_edits import make_unique
+from studio.document.blocks import block_nodes
+from studio.document.blocks.block_edits import make_unique
 from studio.nodes.types import NodeType, Role
 from studio.ui.panels.inspector.definition_fields import DefinitionFields
 from studio.ui.project.scope_store import ScopeStore
@@ -33,7 +33,7 @@ class InstanceSection(QWidget):
         column.setSpacing(8)
         column.addWidget(line())
         column.addWidget(label("Block", "section"))
-        self.definition = DefinitionFields(store, blocks.name_of(node) or "")
+        self.definition = DefinitionFields(store, block_nodes.name_of(node) or "")
         column.addWidget(self.definition)
         actions = QWidget()
         row = FlowLayout(actions, spacing=4, row_spacing=4)
@@ -51,7 +51,7 @@ class InstanceSection(QWidget):
 
     def _refresh(self, *_: object) -> None:
         node = self._store.document.nodes.get(self._instance)
-        if node is None or blocks.name_of(node) != self.definition.block:
+        if node is None or block_nodes.name_of(node) != self.definition.block:
             return  # the form is about to be replaced
         self.definition.refresh()
         self.unique.setEnabled(self.definition.uses > 1)

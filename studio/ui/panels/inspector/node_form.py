@@ -12,8 +12,8 @@ from PySide6.QtWidgets import QGridLayout, QHBoxLayout, QVBoxLayout, QWidget
 
 from engine.data.file_access import format_bytes
 from engine.registry import REQUIRED, Parameter
-from studio.document import blocks
-from studio.document.block_locations import UNSET, value_at
+from studio.document.blocks import block_nodes
+from studio.document.blocks.block_locations import UNSET, value_at
 from studio.document.located_edits import clear_at, set_at
 from studio.document.model import Document, Endpoint, Json
 from studio.document.weight_sharing import layer_of
@@ -188,7 +188,7 @@ class NodeForm(QWidget):
         found = value_at(self._store.project.document, self._location, layer, parameter.name)
         if found is not UNSET:
             value = cast("Json", found)
-            is_list = parameter.kind in ("bool", "choice") and blocks.values_per_copy(value) is not None
+            is_list = parameter.kind in ("bool", "choice") and block_nodes.values_per_copy(value) is not None
             if is_list:
                 return RowState(is_set=True, is_mixed=True)
             is_relative = parameter.relative_to is not None and isinstance(value, str)
@@ -218,7 +218,9 @@ class NodeForm(QWidget):
 
         subject = self.names[0] if len(self.names) == 1 else f"{len(self.names)} nodes"
         is_block = all(kind is not None and kind.role is Role.BLOCK for kind in self._kinds)
-        return ParameterEdit(f"{subject}.{parameter}", change, clear, per_copy=is_block and parameter != blocks.REPEAT)
+        return ParameterEdit(
+            f"{subject}.{parameter}", change, clear, per_copy=is_block and parameter != block_nodes.REPEAT
+        )
 
     # -- check results
 

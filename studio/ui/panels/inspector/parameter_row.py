@@ -11,7 +11,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QGridLayout, QHBoxLayout, QWidget
 
 from engine.registry import REQUIRED, Parameter
-from studio.document.blocks import values_per_copy
+from studio.document.blocks.block_nodes import values_per_copy
 from studio.document.model import Document
 from studio.lowering.parameter_text import shown
 from studio.ui.panels.inspector.code_field import CodeField

@@ -6,8 +6,9 @@ from functools import partial
 
 from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
 
-from studio.document import blocks, edits
-from studio.document.block_edits import reorder_ports
+from studio.document import edits
+from studio.document.blocks import block_nodes
+from studio.document.blocks.block_edits import reorder_ports
 from studio.nodes.types import NodeType, Role
 from studio.ui.project.scope_store import ScopeStore
 from studio.ui.widgets import buttons
@@ -37,7 +38,7 @@ class PortOrder(QWidget):
         block = self._store.project.document.blocks.get(self._block)
         if block is None:
             return
-        shown = tuple(blocks.input_ports(block.nodes)), tuple(blocks.output_ports(block.nodes))
+        shown = tuple(block_nodes.input_ports(block.nodes)), tuple(block_nodes.output_ports(block.nodes))
         if shown == self._shown:
             return
         self._shown = shown

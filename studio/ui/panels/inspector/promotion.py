@@ -8,8 +8,8 @@ from PySide6.QtCore import QSize
 from PySide6.QtWidgets import QHBoxLayout, QToolButton, QWidget
 
 from studio.document import node_names
-from studio.document.block_edits import demote, promote, promoted_as, rename_param
-from studio.document.blocks import REPEAT
+from studio.document.blocks.block_edits import demote, promote, promoted_as, rename_param
+from studio.document.blocks.block_nodes import REPEAT
 from studio.document.model import ParamRef
 from studio.ui.panels.inspector.name_field import NameField
 from studio.ui.panels.inspector.parameter_row import LABEL_WIDTH

@@ -9,8 +9,8 @@ from typing import Literal
 from msgspec.structs import replace
 
 from studio.document import edits
+from studio.document.files.project_templates import template
 from studio.document.model import Document
-from studio.document.project_templates import template
 
 TEMPLATE = "digits-mlp"
 TITLE = "Tour"

@@ -1,0 +1,1 @@
+"""Blocks: definitions, their instances, the library, and edits of both."""

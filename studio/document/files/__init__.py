@@ -1,0 +1,1 @@
+"""Project files: reading, writing, migration, templates, backups and recent projects."""

@@ -1,0 +1,1 @@
+"""Turns changed code into edits of the graph."""
