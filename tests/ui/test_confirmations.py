@@ -76,6 +76,30 @@ def test_reset_frees_shortcuts_and_confirms_conflicts(window: MainWindow, keys: 
     assert window.commands.shortcuts("view.focus") == ("F11",)
 
 
+@pytest.mark.parametrize("with_mouse", [False, True])
+def test_activated_command_takes_the_next_shortcut(
+    window: MainWindow, keys: ShortcutTable, qtbot: QtBot, with_mouse: bool
+) -> None:
+    QTest.keyClicks(keys.search, "focus mode")
+    if with_mouse:
+        item = keys.tree.currentItem()
+        assert item is not None
+        place = keys.tree.visualItemRect(item).center()
+        QTest.mouseClick(keys.tree.viewport(), LEFT, pos=place)
+        QTest.mouseDClick(keys.tree.viewport(), LEFT, pos=place)
+    else:
+        keys.tree.setFocus()
+        QTest.keyClick(keys.tree, Qt.Key.Key_Return)
+    focused = QApplication.focusWidget()
+    assert focused is not None and (focused is keys.keys or keys.keys.isAncestorOf(focused))
+    with qtbot.waitSignal(keys.keys.editingFinished):
+        QTest.keyClick(focused, Qt.Key.Key_S, CTRL)
+    assert keys.reassign.hasFocus()
+    QTest.keyClick(keys.reassign, Qt.Key.Key_Space)
+    assert window.commands.shortcuts("view.focus") == ("Ctrl+S",)
+    assert keys.tree.hasFocus()
+
+
 @pytest.mark.parametrize(("choice", "is_open"), [("Save all", False), ("Discard all", False), ("Cancel", True)])
 def test_quitting_asks_once_about_all_unsaved_projects(
     window: MainWindow, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, choice: str, is_open: bool

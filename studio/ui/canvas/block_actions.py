@@ -144,7 +144,7 @@ class BlockActions:
         row = (goal.top, goal.bottom)
         in_row = {name for name in readers if others[name].top < row[1] and row[0] < others[name].bottom}
         ahead = {name: WIRE_LENGTH for name in in_row if others[name].left >= place.right}
-        return {**inside, **push_right(others, goal, ahead=ahead)}
+        return {**inside, **push_right(others, goal, ahead=ahead, wires=composite_edits.node_pairs(graph))}
 
     def _moved(self, boxes: Mapping[str, Box], graph: Document, positions: Positions, instance: str) -> dict[str, Box]:
         """The boxes after an instance was unpacked."""

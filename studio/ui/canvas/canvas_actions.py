@@ -98,9 +98,9 @@ class CanvasActions:
         box = self._scene.nodes[name].box
         new_box = self._scene.new_box(new, kind, (snap(box.right + WIRE_LENGTH), box.top))
         if before:
-            boxes = self._scene.boxes()
-            nearest = min(before, key=lambda each: abs(boxes[each.target.node].left - box.right))
-            positions = composite_edits.positions_after_insertion(boxes, new_box, new, nearest)
+            positions = composite_edits.positions_after_insertion(
+                self._store.document, self._scene.boxes(), new_box, new, before
+            )
         else:
             positions = {new: self._free_position(new_box.left, new_box.top, new_box)}
 
@@ -135,7 +135,7 @@ class CanvasActions:
             return None
 
         box = self._scene.new_box(name, kind, (to_grid(at.x()), to_grid(at.y())))
-        positions = composite_edits.positions_after_insertion(self._scene.boxes(), box, name, wire)
+        positions = composite_edits.positions_after_insertion(document, self._scene.boxes(), box, name, [wire])
 
         def change(document: Document) -> Document:
             document, _ = composite_edits.add_node(document, kind, (box.left, box.top), name=name)

@@ -45,7 +45,7 @@ from studio.ui.canvas.gestures.pointer_controller import PointerController
 from studio.ui.canvas.hit_testing import NO_HIT, Hit
 from studio.ui.canvas.layers.grid_background import paint_grid
 from studio.ui.canvas.layout.auto_layout import AutoLayout
-from studio.ui.canvas.layout.push_nodes import push_for_wider_nodes
+from studio.ui.canvas.layout.push_nodes import Positions, push_for_wider_nodes
 from studio.ui.canvas.level_of_detail import Zoom
 from studio.ui.canvas.overlays.canvas_overlays import CanvasOverlays
 from studio.ui.canvas.overlays.canvas_tooltips import TooltipSource, selection_description, tooltip
@@ -415,10 +415,14 @@ class CanvasView(QGraphicsView):
         """Push the neighbors of nodes that became wider, as part of the edit that changed them."""
         self._repaint_all()
         grown = self.canvas_scene.take_widened_nodes()
-        positions = push_for_wider_nodes(self.canvas_scene.boxes(), grown) if grown and self.gesture is None else {}
+        positions = self._pushed_by(grown) if grown and self.gesture is None else {}
         if positions:
             self.store.extend_last_edit(lambda document: composite_edits.move_nodes(document, positions))
         self.overlays.minimap.refresh()
+
+    def _pushed_by(self, grown: Mapping[str, float]) -> Positions:
+        wires = composite_edits.node_pairs(self.store.document)
+        return push_for_wider_nodes(self.canvas_scene.boxes(), grown, wires)
 
     def _on_nodes_moved(self) -> None:
         self.overlays.minimap.refresh()

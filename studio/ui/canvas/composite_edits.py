@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from types import MappingProxyType
 
 from msgspec.structs import replace
@@ -144,17 +144,22 @@ def insert_into_wire(document: Document, wire: Wire, pair: tuple[Wire, Wire]) ->
 
 
 def positions_after_insertion(
-    boxes: Mapping[str, Box], box: Box, name: str, wire: Wire
+    document: Document, boxes: Mapping[str, Box], box: Box, name: str, wires: Sequence[Wire]
 ) -> dict[str, tuple[float, float]]:
-    """Positions of a node inserted into a wire, and of the nodes that it pushes to the right."""
+    """Positions of a node inserted into wires of one source, and of the nodes that it pushes to the right."""
     others = {other: other_box for other, other_box in boxes.items() if other != name}
-    source, target = others[wire.source.node], others[wire.target.node]
-    forwards = target.left >= source.right
+    source = others[wires[0].source.node]
+    forwards = [wire for wire in wires if others[wire.target.node].left >= source.right]
     if forwards and box.left < source.right + WIRE_LENGTH:
         box = box.moved(snap_up(source.right + WIRE_LENGTH) - box.left, 0)
     box = shifted_clear_of(box, others.values())
-    ahead = {wire.target.node: WIRE_LENGTH} if forwards else {}
-    return {name: (box.left, box.top), **push_right(others, box, name, ahead=ahead)}
+    ahead = {wire.target.node: WIRE_LENGTH for wire in forwards}
+    return {name: (box.left, box.top), **push_right(others, box, name, ahead=ahead, wires=node_pairs(document))}
+
+
+def node_pairs(document: Document) -> list[tuple[str, str]]:
+    """The source and target nodes of the wires."""
+    return [(wire.source.node, wire.target.node) for wire in document.wires]
 
 
 def remove_and_reconnect(document: Document, catalogue: Catalogue, names: Iterable[str]) -> Document:

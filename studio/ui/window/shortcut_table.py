@@ -22,10 +22,11 @@ from studio.ui.widgets.inputs import LineEdit
 from studio.ui.widgets.labels import label
 
 _ID = Qt.ItemDataRole.UserRole
+_HINT = "Double-click a command or press Enter, then press its new shortcut."
 
 
 class ShortcutTable(QWidget):
-    """Select a command and press its new shortcut. Taking a shortcut from another command needs confirmation."""
+    """Double-click a command and press its new shortcut. Taking a shortcut from another command needs confirmation."""
 
     def __init__(self, commands: CommandRegistry) -> None:
         super().__init__()
@@ -42,6 +43,7 @@ class ShortcutTable(QWidget):
         self.tree.header().setSectionResizeMode(0, QHeaderView.ResizeMode.Stretch)
         self.tree.header().setSectionResizeMode(1, QHeaderView.ResizeMode.ResizeToContents)
         self.tree.currentItemChanged.connect(self._choose)
+        self.tree.itemActivated.connect(self._edit_shortcut)
         self.keys = QKeySequenceEdit()
         self.keys.setAccessibleName("Shortcut of the selected command")
         self.keys.setMaximumSequenceLength(1)
@@ -49,7 +51,7 @@ class ShortcutTable(QWidget):
         self.keys.editingFinished.connect(self._bind)
         self._reset_button = buttons.text_button("Reset", self._reset)
         self._reset_all_button = buttons.text_button("Reset all", self._reset_all)
-        self._message = label("Select a command and press its new shortcut.", "dim", wrap=True)
+        self._message = label(_HINT, "dim", wrap=True)
         self._pending: tuple[str, tuple[str, ...] | None] | None = None
         """Command and shortcuts that wait for confirmation; shortcuts None are the defaults."""
         self.reassign = buttons.text_button("Reassign", self._reassign, kind="primary")
@@ -120,6 +122,10 @@ class ShortcutTable(QWidget):
             shortcuts = self._commands.shortcuts(id)
             self.keys.setKeySequence(QKeySequence(shortcuts[0] if shortcuts else ""))
 
+    def _edit_shortcut(self, *_: object) -> None:
+        self.keys.setFocus()
+        self._message.setText("Press the new shortcut.")
+
     def _bind(self) -> None:
         id = self._chosen
         if id is None:
@@ -162,12 +168,16 @@ class ShortcutTable(QWidget):
         restored = " and ".join(command.title for command in self._commands.reassign(id, shortcuts))
         messages = [f"Shortcut reassigned from {lost}."] if lost else []
         messages += [f"{restored} was reset to its default shortcut."] if restored else []
+        if self.reassign.hasFocus():
+            self.tree.setFocus()
         self._set_pending(None)
         self._message.setText(" ".join(messages))
         self._refresh()
         self._choose()
 
     def _cancel_reassign(self) -> None:
+        if self.keep.hasFocus():
+            self.tree.setFocus()
         self._set_pending(None)
         self._message.setText("No shortcut was changed.")
         self._choose()

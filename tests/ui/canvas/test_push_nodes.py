@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from itertools import combinations
+from itertools import combinations, pairwise
 
 import pytest
 from hypothesis import given
@@ -46,10 +46,13 @@ boxes = st.builds(
 )
 
 
-@given(st.lists(boxes, max_size=12), boxes)
-def test_pushing_creates_no_overlaps(others: list[Box], box: Box) -> None:
+pairs = st.lists(st.tuples(*[st.integers(0, 11).map(str)] * 2), max_size=12)
+
+
+@given(st.lists(boxes, max_size=12), boxes, pairs)
+def test_pushing_creates_no_overlaps(others: list[Box], box: Box, wires: list[tuple[str, str]]) -> None:
     named = {str(number): other for number, other in enumerate(others)}
-    pushed = push_right(named, box)
+    pushed = push_right(named, box, wires=wires)
     after = {
         name: other.moved(pushed[name][0] - other.left, 0) if name in pushed else other for name, other in named.items()
     }
@@ -57,6 +60,27 @@ def test_pushing_creates_no_overlaps(others: list[Box], box: Box) -> None:
     assert all(x >= named[name].left and y == named[name].top for name, (x, y) in pushed.items())
     for a, b in combinations(named, 2):
         assert named[a].overlaps(named[b]) or not after[a].overlaps(after[b])
+    for source, target in wires:
+        if source in named and target in named and named[source].right <= named[target].left:
+            assert after[source].right <= after[target].left
+
+
+def test_node_dropped_on_a_wire_leaves_the_other_rows_in_place(make_view: MakeView) -> None:
+    places = {f"{row}{column}": (180.0 * column, 160.0 * row) for row in range(3) for column in range(4)}
+    document = Document({name: Node("nn.ReLU", at=at) for name, at in places.items()})
+    for source, target in pairwise(places):
+        document = edits.connect(document, wire(f"{source}.output -> {target}.input"))
+    view = make_view(document)
+    user = MouseAndKeyboard(view)
+    drop_type(view, "nn.Dropout", user.wire("11.output -> 12.input"))
+    moved = {name for name, at in places.items() if view.store.document.nodes[name].at != at}
+    assert moved == {"12", "13"}
+    assert overlapping(view) == []
+    view.store.select(["01"])
+    view.add_at_center(SearchMatch(catalogue()["nn.Dropout"]))
+    moved = {name for name, at in places.items() if view.store.document.nodes[name].at != at}
+    assert moved == {"02", "03", "12", "13"}
+    assert overlapping(view) == []
 
 
 def test_type_dropped_on_a_short_wire_pushes_the_following_nodes(user: MouseAndKeyboard, store: ProjectStore) -> None:

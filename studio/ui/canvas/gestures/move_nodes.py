@@ -67,7 +67,9 @@ class MoveNodesGesture(Gesture):
 
         if wire and pair:
             box = self._boxes[self._name].moved(offset.dx, offset.dy)
-            pushed = composite_edits.positions_after_insertion(self.context.scene.boxes(), box, self._name, wire)
+            pushed = composite_edits.positions_after_insertion(
+                self.context.store.document, self.context.scene.boxes(), box, self._name, [wire]
+            )
 
         def change(document: Document) -> Document:
             document = items.apply(document, offset.dx, offset.dy)

@@ -24,12 +24,19 @@ def shifted_clear_of(box: Box, others: Iterable[Box]) -> Box:
 
 
 def push_right(
-    boxes: Mapping[str, Box], box: Box, name: str = "", *, ahead: Mapping[str, float] | None = None
+    boxes: Mapping[str, Box],
+    box: Box,
+    name: str = "",
+    *,
+    ahead: Mapping[str, float] | None = None,
+    wires: Iterable[tuple[str, str]] = (),
 ) -> Positions:
     """New positions of the nodes to push right so that none overlaps `box`, the new bounds of node `name`.
 
-    All nodes at or right of the leftmost overlapping node move by the same distance, so no new overlaps result.
+    The nodes that overlap it, the nodes in their way, and the nodes that their wires lead to on the right move by the
+    same distance, so no new overlaps result. Other rows and branches stay in place.
     `ahead` maps nodes to their minimum distance from `box`, which they keep even in another row.
+    `wires` are the source and target nodes of the wires.
     """
     gaps = dict(ahead or {})
     for other, other_box in boxes.items():
@@ -40,21 +47,38 @@ def push_right(
     steps = {other: step for other, step in steps.items() if step > 0}
     if not steps:
         return {}
-    cut, step = min(boxes[other].left for other in steps), max(steps.values())
-    return {
-        other: (other_box.left + step, other_box.top)
-        for other, other_box in boxes.items()
-        if other_box.left >= cut and other != name
-    }
+    step = max(steps.values())
+    others = {other: other_box for other, other_box in boxes.items() if other != name}
+    pushed = _pushed(steps, others, step, wires)
+    return {other: (box.left + step, box.top) for other, box in others.items() if other in pushed}
 
 
-def push_for_wider_nodes(boxes: Mapping[str, Box], widths: Mapping[str, float]) -> Positions:
+def _pushed(first: Iterable[str], boxes: Mapping[str, Box], step: float, wires: Iterable[tuple[str, str]]) -> set[str]:
+    """The nodes that move right by `step` together with the nodes `first`."""
+    sources: dict[str, list[str]] = {}
+    for source, target in wires:
+        if source in boxes and target in boxes and boxes[source].right <= boxes[target].left:
+            sources.setdefault(target, []).append(source)
+    pushed = set(first)
+    in_reach: list[Box] = []
+    """Areas that pushed nodes move across and that end right of the current node."""
+    for name, box in sorted(boxes.items(), key=lambda item: item[1].left):
+        in_reach = [area for area in in_reach if area.right > box.left]
+        if name in pushed or not pushed.isdisjoint(sources.get(name, ())) or any(map(box.overlaps, in_reach)):
+            pushed.add(name)
+            in_reach.append(_widened(Box(box.left, box.top, box.right + step, box.bottom)))
+    return pushed
+
+
+def push_for_wider_nodes(
+    boxes: Mapping[str, Box], widths: Mapping[str, float], wires: Iterable[tuple[str, str]] = ()
+) -> Positions:
     """New positions of the nodes to push right for nodes that became wider; `widths` are their previous widths."""
-    current = dict(boxes)
+    current, wires = dict(boxes), tuple(wires)
     for name in sorted((name for name in widths if name in boxes), key=lambda name: boxes[name].left):
         box = current[name]
         right = {other: each for other, each in current.items() if each.left >= box.left + widths[name]}
-        for other, (x, y) in push_right(right, box, name).items():
+        for other, (x, y) in push_right(right, box, name, wires=wires).items():
             current[other] = Box(x, y, x + current[other].width, y + current[other].height)
     return {name: (box.left, box.top) for name, box in current.items() if box != boxes[name]}
 
