@@ -7,6 +7,7 @@ from window_states import (  # noqa: F401
     canvas,
     code,
     data,
+    focus,
     imports,
     inspector,
     long,
@@ -16,6 +17,7 @@ from window_states import (  # noqa: F401
     runs,
     shipped,
     start,
+    wiring,
 )
 from window_states.registry import PARTS, STATES
 

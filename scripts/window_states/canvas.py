@@ -10,6 +10,7 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
 
 from screenshots import open_template, settle, until
+from studio.document import edits
 from studio.ui.window.main_window import MainWindow
 from studio.ui.window.notification_bar import NotificationBar
 from window_states.registry import EMOJI, LATIN, State, add_state, focused, state
@@ -60,6 +61,37 @@ def _heat(figure: str) -> State:
 
 for _figure in ("parameters", "macs", "memory"):
     add_state(f"heat_map_{_figure}", _heat(_figure))
+
+
+@state()
+def heat_map_time_measuring(window: MainWindow, folder: Path) -> None:
+    project = open_template(window, "digits-resnet18")
+    window.project_views[project].heat_map.measure()
+    QTest.qWait(300)
+
+
+@state()
+def heat_map_time(window: MainWindow, folder: Path) -> None:
+    project = open_template(window)
+    window.project_views[project].heat_map.measure()
+    until(lambda: window.project_views[project].time_measurer.state == "ready")
+
+
+@state()
+def heat_map_time_outdated(window: MainWindow, folder: Path) -> None:
+    heat_map_time(window, folder)
+    assert window.project is not None
+    window.project.store.edit("Set", lambda document: edits.set_param(document, "dropout", "p", 0.25))
+    QTest.qWait(500)
+
+
+@state()
+def heat_map_time_failed(window: MainWindow, folder: Path) -> None:
+    project = open_template(window)
+    project.store.edit("Set", lambda document: edits.set_param(document, "logits", "in_features", 100))
+    until(lambda: bool(project.store.report.errors))
+    window.project_views[project].heat_map.measure()
+    until(lambda: window.project_views[project].time_measurer.state == "failed")
 
 
 @state()

@@ -13,6 +13,7 @@ from studio.document.model import Document, Endpoint, Node, Wire
 from studio.lowering.user_code.document_code import trust_code
 from studio.nodes.python_node import PYTHON
 from studio.ui.panels.inspector.code_field import CodeField
+from studio.ui.panels.inspector.code_window import show_code_window
 from studio.ui.project.project import Project
 from studio.ui.window.main_window import MainWindow
 from window_states.registry import LATIN, state
@@ -44,8 +45,8 @@ def _open(window: MainWindow, folder: Path, source: str = _SOURCE, name: str = "
     return project
 
 
-def _trusted(window: MainWindow, folder: Path, source: str = _SOURCE) -> Project:
-    project = _open(window, folder, source)
+def _trusted(window: MainWindow, folder: Path, source: str = _SOURCE, name: str = "own") -> Project:
+    project = _open(window, folder, source, name)
     trust_code(project.store.document, project.store.name)
     project.store.recheck()
     until(lambda: project.store.is_checked)
@@ -85,3 +86,32 @@ def python_syntax_error(window: MainWindow, folder: Path) -> None:
 def python_failing(window: MainWindow, folder: Path) -> None:
     _trusted(window, folder, "def scaled(x):\n    return x.no_such_method()  # fails\n")
     window.show_problems()
+
+
+@state()
+def code_window(window: MainWindow, folder: Path) -> None:
+    project = _trusted(window, folder)
+    show_code_window(project.scope, window)
+
+
+@state()
+def code_window_error(window: MainWindow, folder: Path) -> None:
+    project = _trusted(window, folder, name=LATIN)
+    editor = show_code_window(project.scope, window).editor
+    QTest.keyClicks(editor, "def broken(:")
+    QTest.qWait(1500)
+
+
+@state()
+def code_window_edited(window: MainWindow, folder: Path) -> None:
+    project = _trusted(window, folder)
+    editor = show_code_window(project.scope, window).editor
+    QTest.keyClicks(editor, "# Scale a tensor.")
+    QTest.qWait(1500)
+
+
+@state()
+def code_window_without_node(window: MainWindow, folder: Path) -> None:
+    project = _trusted(window, folder)
+    show_code_window(project.scope, window)
+    project.scope.select(["digits"])
