@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QApplication, QToolButton
+from PySide6.QtWidgets import QApplication, QLabel, QPushButton, QToolButton
 from pytestqt.qtbot import QtBot
 
 from studio.document import edits
-from studio.document.blocks.block_edits import edit_block
+from studio.document.blocks.block_edits import edit_block, promote
 from studio.document.blocks.block_grouping import group
 from studio.document.blocks.block_locations import Step
 from studio.document.model import Document, Node, ParamRef
@@ -169,3 +169,19 @@ def test_without_a_selection_the_block_is_shown(window: MainWindow, blocked: Pro
     user.key(Key.Key_Escape)
     user.key(Key.Key_Escape)
     assert blocked.scope.location == ()
+
+
+def test_promoted_parameters_and_copies_are_listed(window: MainWindow, blocked: Project, user: WindowUser) -> None:
+    store = blocked.store
+    store.edit("Repeat", lambda document: edits.set_param(document, "dense", "repeat", 3))
+    texts = {each.text() for each in section(window, blocked).findChildren(QLabel)}
+    assert "One instance with 3 copies" in texts
+    blocked.scope.enter("dense")
+    found = window.project_views[blocked].inspector.form
+    assert isinstance(found, BlockForm) and not found.promoted.findChildren(QPushButton)
+    reference = ParamRef("hidden", "out_features")
+    store.edit("Promote", lambda document: promote(document, "dense", reference, "width"))
+    button = found.promoted.findChild(QPushButton)
+    assert button is not None and button.text() == "hidden.out_features"
+    user.click(button)
+    assert set(blocked.scope.selection) == {"hidden"}

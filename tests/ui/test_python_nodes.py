@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QPushButton
+from PySide6.QtWidgets import QLabel, QPushButton
 
 from studio.document import edits
 from studio.document.code_trust import TRUST, source_digest
@@ -72,6 +72,8 @@ def test_code_of_a_project_runs_once_it_is_trusted(window, qtbot, project_file: 
     qtbot.waitUntil(
         lambda: not any(each.code == "untrusted-code" for each in project.store.report.problems), timeout=20_000
     )
+    project.scope.select(["own"])  # its port is named as the argument
+    qtbot.waitUntil(lambda: "x" in {each.text() for each in window.docks["inspector"].findChildren(QLabel)})
 
 
 def test_the_notice_closes_once_the_code_is_trusted_elsewhere(window, qtbot, project_file: Path) -> None:

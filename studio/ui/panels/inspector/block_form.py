@@ -8,6 +8,7 @@ from studio.document.blocks import block_nodes
 from studio.ui import number_format
 from studio.ui.panels.inspector.definition_fields import DefinitionFields
 from studio.ui.panels.inspector.port_order import PortOrder
+from studio.ui.panels.inspector.promoted_params import PromotedParams
 from studio.ui.project.scope_store import ScopeStore
 from studio.ui.widgets.labels import label, line
 
@@ -27,6 +28,10 @@ class BlockForm(QWidget):
         column.addWidget(label("Ports", "section"))
         self.ports = PortOrder(store)
         column.addWidget(self.ports)
+        column.addWidget(line())
+        column.addWidget(label("Promoted parameters", "section"))
+        self.promoted = PromotedParams(store)
+        column.addWidget(self.promoted)
         self._figures = QGridLayout()
         self._figures.setVerticalSpacing(4)
         self._figures.setColumnStretch(1, 1)
@@ -49,6 +54,7 @@ class BlockForm(QWidget):
         """Show the current document."""
         self.definition.refresh()
         self.ports.refresh()
+        self.promoted.refresh()
         document, report = self._store.document, self._store.report
         inner = sum(node.type not in (block_nodes.INPUT, block_nodes.OUTPUT) for node in document.nodes.values())
         self._heading.setText("This copy" if self._store.copies > 1 else "This instance")

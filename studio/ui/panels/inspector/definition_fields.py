@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from PySide6.QtWidgets import QVBoxLayout, QWidget
 
 from studio.document.blocks import block_nodes
 from studio.document.blocks.block_edits import describe_block, rename_block
+from studio.document.model import Node
 from studio.ui import number_format
 from studio.ui.panels.inspector.name_field import NameField
 from studio.ui.project.scope_store import ScopeStore
@@ -54,9 +57,9 @@ class DefinitionFields(QWidget):
             self.description.setPlainText(block.description)
             self.description.blockSignals(False)
         graphs = (document.nodes, *(each.nodes for each in document.blocks.values()))
-        self.uses = count = sum(block_nodes.name_of(node) == self.block for nodes in graphs for node in nodes.values())
-        text = "No other instance" if count == 1 else f"{number_format.count(count)} instances share this block"
-        self._uses_label.setText(text if count else "No instances")
+        instances = [node for nodes in graphs for node in nodes.values() if block_nodes.name_of(node) == self.block]
+        self.uses = len(instances)
+        self._uses_label.setText(_uses(instances))
 
     def _name_problem(self, name: str) -> str | None:
         return "is already a block. Choose another name" if name in self._store.project.document.blocks else None
@@ -79,3 +82,13 @@ class DefinitionFields(QWidget):
             )
         else:
             self._store.revert_gesture(merge)
+
+
+def _uses(instances: Sequence[Node]) -> str:
+    """How many instances share a block, or the copies of the only one."""
+    if len(instances) > 1:
+        return f"{number_format.count(len(instances))} instances share this block"
+    copies = sum(map(block_nodes.repeat_count, instances))
+    if copies > 1:
+        return f"One instance with {number_format.count(copies)} copies"
+    return "No other instance" if instances else "No instances"

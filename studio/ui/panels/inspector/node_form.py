@@ -15,10 +15,11 @@ from engine.registry import REQUIRED, Parameter
 from studio.document.blocks import block_nodes
 from studio.document.blocks.block_locations import UNSET, value_at
 from studio.document.located_edits import clear_at, set_at
-from studio.document.model import Document, Endpoint, Json
+from studio.document.model import Document, Endpoint, Json, Node
 from studio.document.weight_sharing import layer_of
 from studio.lowering.analysis.block_types import known_type
 from studio.lowering.problems.problem import Problem
+from studio.nodes.python_node import PYTHON
 from studio.nodes.types import NodeType, Role
 from studio.ui import number_format
 from studio.ui.panels.fix_button import fix_button
@@ -257,13 +258,14 @@ class NodeForm(QWidget):
         outputs = [port.name for port in kind.outputs] if kind else []
         info = report.nodes.get(name)
         output_texts = {} if info is None else {port: str(spec) for port, spec in info.outputs.items()}
+        named = _names_its_ports(self._store.document.nodes[name])
         facts = [
-            (_port_label(port, outputs, "in"), input_texts[Endpoint(name, port)])
+            (_port_label(port, outputs, "in", as_written=named), input_texts[Endpoint(name, port)])
             for port in inputs
             if Endpoint(name, port) in input_texts
         ]
         facts += [
-            (_port_label(port, inputs, "out"), text)
+            (_port_label(port, inputs, "out", as_written=named), text)
             for port in outputs
             if (text := output_texts.get(port) or source_texts.get(Endpoint(name, port)))
         ]
@@ -277,9 +279,15 @@ class NodeForm(QWidget):
         return facts
 
 
-def _port_label(port: str, others: Sequence[str], side: str) -> str:
+def _port_label(port: str, others: Sequence[str], side: str, *, as_written: bool) -> str:
     """Label of a port, with its side if inputs and outputs share the name."""
-    return f"{port.capitalize()} {side}" if port in others else port.capitalize()
+    title = port if as_written else port.capitalize()
+    return f"{title} {side}" if port in others else title
+
+
+def _names_its_ports(node: Node) -> bool:
+    """Whether the names of the ports are the user's: arguments of a function, or ports of a block."""
+    return node.type == PYTHON or block_nodes.name_of(node) is not None
 
 
 class _ProblemNotice(QWidget):
