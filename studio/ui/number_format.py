@@ -68,13 +68,15 @@ def size(value: int) -> str:
 
 
 def milliseconds(seconds: float) -> str:
-    """``0.61 ms``, ``82 ms``; two significant digits."""
+    """``0.61 ms``, ``82 ms``, ``45 µs``; two significant digits."""
     value = 1000 * seconds
     if value >= 10_000:
         return f"{seconds:.3g} s"
     if value >= 10 or value == 0:
         return f"{value:,.0f} ms"
-    return f"{float(f'{value:.2g}'):g} ms" if value >= 1e-3 else "< 0.001 ms"
+    if value >= 0.1:
+        return f"{float(f'{value:.2g}'):g} ms"
+    return f"{float(f'{1000 * value:.2g}'):g} µs" if value >= 1e-3 else "< 1 µs"
 
 
 def percent(value: float) -> str:

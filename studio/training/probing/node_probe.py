@@ -167,7 +167,7 @@ class NodeProbe:
     def _require_known(self, name: str, facts: NodeFacts) -> None:
         """Raise ProbeError if the check found that a node cannot be computed."""
         if facts.outcome.failure:
-            raise ProbeError(f"{name} has a problem: {facts.outcome.failure}.")
+            raise ProbeError(f"{name} has a problem: {facts.outcome.failure.removesuffix('.')}.")
         if facts.arguments.problems:
             raise ProbeError(f"{name} has a problem: {facts.arguments.problems[0].message}")
         missing = next((port.name for port in facts.type.inputs if not self._has_value(name, facts, port.name)), None)

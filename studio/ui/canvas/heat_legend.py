@@ -11,7 +11,7 @@ from PySide6.QtWidgets import QFrame, QHBoxLayout, QWidget
 from studio.ui.canvas.canvas_style import HEAT_LEVELS, heat_color
 from studio.ui.theme import fonts, theme
 from studio.ui.widgets import buttons
-from studio.ui.widgets.labels import label
+from studio.ui.widgets.labels import ElidedLabel, label
 
 
 class HeatLegend(QFrame):
@@ -24,7 +24,8 @@ class HeatLegend(QFrame):
         row = QHBoxLayout(self)
         row.setContentsMargins(10, 4, 4, 4)
         row.setSpacing(8)
-        self._title, self._least, self._most, self._total = (label("") for _ in range(4))
+        self._title, self._least, self._most = (label("") for _ in range(3))
+        self._total = ElidedLabel()
         self._total.setProperty("role", "dim")
         self._scale = _Scale()
         for widget in (self._title, self._least, self._scale, self._most, self._total):

@@ -174,7 +174,8 @@ class HeatMap(QObject):
         size, bottom = self.legend.sizeHint(), self._view.viewport().height() - _EDGE
         if self._other_legend.isVisible():
             bottom -= self._other_legend.height() + _GAP
-        self.legend.setGeometry(_EDGE, bottom - size.height(), size.width(), size.height())
+        width = min(size.width(), self._view.viewport().width() - 2 * _EDGE)
+        self.legend.setGeometry(_EDGE, bottom - size.height(), width, size.height())
         placement.set_reserved_area(self.legend.geometry(), "heat map")
 
 

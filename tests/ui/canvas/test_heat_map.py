@@ -19,6 +19,7 @@ from studio.nodes.catalogue import catalogue
 from studio.ui import number_format
 from studio.ui.canvas.canvas_style import HEAT_LEVELS
 from studio.ui.canvas.heat_map import heat_levels
+from studio.ui.widgets.labels import ElidedLabel
 from studio.ui.window.main_window import MainWindow
 from tests.ui.canvas.conftest import wire
 from tests.ui.conftest import MakeWindow
@@ -120,7 +121,8 @@ def test_inside_a_block_its_nodes_are_compared(make_window: MakeWindow, qtbot: Q
 def legend_texts(window: MainWindow) -> list[str]:
     assert window.project is not None
     legend = window.project_views[window.project].heat_map.legend
-    return [each.text() for each in legend.findChildren(QLabel) if each.isVisible()]
+    texts = (*legend.findChildren(QLabel), *legend.findChildren(ElidedLabel))
+    return [each.text() for each in texts if each.isVisible()]
 
 
 def test_time_is_measured_in_the_background_for_nodes_blocks_and_total(make_window: MakeWindow, qtbot: QtBot) -> None:
@@ -164,6 +166,12 @@ def test_why_time_cannot_be_measured(make_window: MakeWindow, qtbot: QtBot) -> N
     qtbot.waitUntil(lambda: store.is_checked)
     window.commands.run("view.color-time")
     qtbot.waitUntil(lambda: "small has a problem: " in legend_texts(window)[1])
+    assert not legend_texts(window)[1].endswith("..")
+    window.resize(1024, 700)
+    legend, viewport = window.project_views[window.project].heat_map.legend, window.canvas
+    assert viewport is not None
+    qtbot.waitUntil(lambda: legend.geometry().right() < viewport.viewport().width())
+    assert legend.rect().contains(legend.measure.geometry())
 
 
 def test_each_project_remembers_its_figure(make_window: MakeWindow, qtbot: QtBot, tmp_path: Path) -> None:

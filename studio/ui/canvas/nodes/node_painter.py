@@ -138,19 +138,19 @@ def _paint_body(painter: QPainter, node: NodeDrawing, state: NodeState, style: C
     painter.setPen(style.text)
     painter.setFont(style.fonts["name"])
     painter.drawText(QPointF(28, style.baseline(HEADER / 2, "name")), node.name)
-    _paint_text(painter, node, style)
+    _paint_text(painter, node, state, style)
     if node.line and node.layout.line is not None:
         painter.setPen(style.text if content.live else style.dim)
         painter.setFont(style.fonts["mono"])
         painter.drawText(QPointF(12, style.baseline(node.layout.line, "mono")), node.line)
 
 
-def _paint_text(painter: QPainter, node: NodeDrawing, style: CanvasStyle) -> None:
-    """The type's title and the labels of ports."""
+def _paint_text(painter: QPainter, node: NodeDrawing, state: NodeState, style: CanvasStyle) -> None:
+    """The type's title and the labels of ports, which are legible on the colors of a heat map."""
     if not node.kind and not node.labels:
         return
     painter.setFont(style.fonts["text"])
-    painter.setPen(style.dim)
+    painter.setPen(style.dim if state.heat is None else style.text)
     for label, position in node.labels:
         painter.drawText(position, label)
     if node.kind:
