@@ -40,3 +40,12 @@ def test_keys_show_the_ring_and_the_mouse_hides_it(qtbot: QtBot, window: MainWin
     assert canvas.hasFocus() and not has_ring(canvas)
     QTest.mouseClick(tree.viewport(), Qt.MouseButton.LeftButton, pos=QPoint(60, 12))
     assert tree.hasFocus() and not has_ring(tree)
+
+
+def test_the_start_page_has_a_ring_by_keys_only(window: MainWindow) -> None:
+    window.show_welcome()
+    page = window.welcome
+    assert page.hasFocus() and not has_ring(page)
+    page.clearFocus()
+    page.setFocus(Qt.FocusReason.TabFocusReason)
+    assert has_ring(page)

@@ -55,10 +55,9 @@ from studio.ui.canvas.wires.route_actions import RouteActions
 from studio.ui.palette.palette_offers import PaletteOffers
 from studio.ui.project.scope_store import ScopeStore
 from studio.ui.theme.theme import Theme, ThemeManager
-from studio.ui.widgets.focus_ring import RINGED
+from studio.ui.widgets.focus_ring import BY_KEY, RINGED
 from studio.ui.widgets.plain_keys import claim_plain_key
 
-_BY_KEY = (Qt.FocusReason.TabFocusReason, Qt.FocusReason.BacktabFocusReason, Qt.FocusReason.ShortcutFocusReason)
 _NOTCH = 120.0
 """Angle delta of one notch of a mouse wheel."""
 
@@ -374,7 +373,7 @@ class CanvasView(QGraphicsView):
             self.open_search()
 
     def focusInEvent(self, event: QFocusEvent) -> None:
-        self.setProperty(RINGED, event.reason() in _BY_KEY)
+        self.setProperty(RINGED, event.reason() in BY_KEY)
         super().focusInEvent(event)
 
     def focusOutEvent(self, event: QFocusEvent) -> None:

@@ -60,6 +60,7 @@ class TrialDialog(QDialog):
         self._buttons.addStretch(1)
         self.close_button = buttons.text_button("Cancel", self.close)
         self._buttons.addWidget(self.close_button)
+        self.close_button.setFocus()
         column.addLayout(self._buttons)
         self._task = BackgroundTask(items, self)
         self._task.item_ready.connect(self._take_item)

@@ -11,6 +11,7 @@ from studio.ui.theme import theme
 
 RINGED = "shows_focus_ring"
 """Property of a widget that decides itself whether it has a ring, for example by the reason of the focus."""
+BY_KEY = (Qt.FocusReason.TabFocusReason, Qt.FocusReason.BacktabFocusReason, Qt.FocusReason.ShortcutFocusReason)
 _HIDING = (QEvent.Type.MouseButtonPress, QEvent.Type.Wheel)
 
 

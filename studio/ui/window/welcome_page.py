@@ -8,12 +8,13 @@ from itertools import groupby
 from pathlib import Path
 
 from PySide6.QtCore import QSize, Qt, QUrl, Signal
-from PySide6.QtGui import QDesktopServices, QKeyEvent, QMouseEvent
+from PySide6.QtGui import QDesktopServices, QFocusEvent, QKeyEvent, QMouseEvent
 from PySide6.QtWidgets import QFrame, QGridLayout, QHBoxLayout, QLayout, QScrollArea, QVBoxLayout, QWidget
 
 from studio.document.files.project_templates import Template
 from studio.nodes.catalogue import Catalogue
 from studio.ui.widgets import buttons
+from studio.ui.widgets.focus_ring import BY_KEY, RINGED
 from studio.ui.widgets.graph_thumbnail import GraphThumbnail
 from studio.ui.widgets.icon_widget import IconWidget
 from studio.ui.widgets.labels import ElidedLabel, label, tip
@@ -67,6 +68,10 @@ class WelcomePage(QScrollArea):
         self._column.addLayout(columns)
         self._column.addStretch(1)
         self.setWidget(page)
+
+    def focusInEvent(self, event: QFocusEvent) -> None:
+        self.setProperty(RINGED, event.reason() in BY_KEY)
+        super().focusInEvent(event)
 
     def show_recent(self, paths: Iterable[Path]) -> None:
         """List recent files, most recently opened first."""

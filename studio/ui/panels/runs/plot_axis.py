@@ -12,6 +12,12 @@ from PySide6.QtGui import QPainter
 class PlotAxis(pg.AxisItem):
     """Axis with one-pixel ticks."""
 
+    def logTickStrings(self, values: Any, scale: float, spacing: float) -> list[str]:
+        """Labels of a logarithmic axis. Powers are written from 10⁴ on; pyqtgraph writes them from 10¹ on."""
+        texts = super().logTickStrings(values, scale, spacing)
+        numbers = [10.0**value * scale for value in values]
+        return [f"{number:.0f}" if 1 <= number < 9999 else text for number, text in zip(numbers, texts, strict=True)]
+
     def drawPicture(self, p: QPainter, axisSpec: Any, tickSpecs: Any, textSpecs: Any) -> None:
         super().drawPicture(p, axisSpec, (), textSpecs)
         p.setClipping(False)
