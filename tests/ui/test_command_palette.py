@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 import pytest
 from PySide6.QtCore import Qt
+from PySide6.QtGui import QImage
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QPushButton
 from pytestqt.qtbot import QtBot
@@ -14,7 +15,7 @@ from studio.document.files.project_templates import templates
 from studio.ui.command_registry import NEEDS_PROJECT
 from studio.ui.preferences.declarations import PREFERENCES, REDUCE_MOTION, SNAP_LINES
 from studio.ui.project.project import Project
-from studio.ui.widgets.choice_palette import Choice
+from studio.ui.widgets.choice_palette import Choice, ChoicePalette
 from studio.ui.window.main_window import MainWindow
 from studio.ui.window.settings_dialog import SettingsDialog
 
@@ -173,3 +174,13 @@ def test_training_settings_are_shown(
     inspector = window.project_views[project].inspector
     qtbot.waitUntil(inspector._rows[0].field.hasFocus)
     assert inspector._rows[0].parameter.name == "epochs"
+
+
+def test_a_long_hint_leaves_half_of_the_row_to_the_title(window: MainWindow) -> None:
+    pictures = list[QImage]()
+    for title in ("first node", "second node"):
+        palette = ChoicePalette(window, "Search", "", "No match")
+        palette.open([Choice(title, print, "replaces a name that is too long " * 4)])
+        pictures.append(palette.grab().toImage())
+        palette.dismiss()
+    assert pictures[0] != pictures[1]

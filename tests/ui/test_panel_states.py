@@ -6,7 +6,7 @@ from types import SimpleNamespace
 
 import pytest
 from PySide6.QtCore import QPoint, QPointF, Qt
-from PySide6.QtGui import QAction, QWheelEvent
+from PySide6.QtGui import QAction, QImage, QWheelEvent
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QScrollArea, QToolButton, QVBoxLayout, QWidget
 from pytestqt.qtbot import QtBot
@@ -21,6 +21,7 @@ from studio.ui.theme import theme
 from studio.ui.theme.theme import contrast
 from studio.ui.widgets.empty_state import EmptyState
 from studio.ui.widgets.inputs import ComboBox, LineEdit
+from studio.ui.widgets.labels import ElidedLabel
 from studio.ui.window.main_window import MainWindow
 
 
@@ -207,3 +208,35 @@ def test_problems_of_nodes_with_long_names_fit_a_narrow_panel(
     assert area is not None
     qtbot.waitUntil(lambda: panel.width() < 560)
     qtbot.waitUntil(lambda: all(row.width() <= area.viewport().width() for row in panel.rows))
+
+
+def test_the_empty_state_of_a_low_panel_keeps_its_text(qtbot: QtBot) -> None:
+    """The icon goes first, then the hint, which the title tells instead."""
+    empty = EmptyState("ok", "No problems", "Errors and warnings of the graph appear here.", action="Run", run=print)
+    panel = QWidget()
+    qtbot.addWidget(panel)
+    empty.setParent(panel)
+    empty.resize(400, 300)
+    panel.resize(400, 300)
+    panel.show()
+    button, hint = empty.button, empty._hint
+    assert button is not None
+    qtbot.waitUntil(lambda: empty._icon.isVisible() and hint.isVisible())
+    empty.resize(400, 120)
+    qtbot.waitUntil(lambda: not empty._icon.isVisible() and hint.isVisible())
+    empty.resize(400, 90)
+    qtbot.waitUntil(lambda: not hint.isVisible() and empty.rect().contains(button.geometry()))
+    assert empty._title.isVisible()
+    assert empty._title.toolTip() == hint.text()
+    empty.resize(400, 300)
+    qtbot.waitUntil(lambda: empty._icon.isVisible() and hint.isVisible())
+
+
+def test_a_label_elides_the_middle_of_a_path(qtbot: QtBot) -> None:
+    pictures = list[QImage]()
+    for text in ("encoder_block_0.attention.output_weight", "encoder_block_0.attention.output_x"):
+        path = ElidedLabel(text, mode=Qt.TextElideMode.ElideMiddle)
+        qtbot.addWidget(path)
+        path.resize(90, 20)
+        pictures.append(path.grab().toImage())
+    assert pictures[0] != pictures[1]

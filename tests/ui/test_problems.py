@@ -153,6 +153,6 @@ def test_rows_of_long_names_fit_the_panel(qtbot: QtBot) -> None:
     assert not row.button.visibleRegion().isEmpty()
     assert row.button.visibleRegion().boundingRect() == row.button.rect()
     shown, message = labels(row)
-    assert "…" in shown.text() and shown.toolTip() == name
+    assert shown.width() < shown.sizeHint().width() and shown.toolTip() == name
     assert message.height() >= 2 * message.fontMetrics().height()  # the name is broken between lines
     delete_store(store)

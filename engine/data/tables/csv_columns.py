@@ -82,7 +82,7 @@ def first_row(path: Path, dialect: Dialect) -> list[str]:
         named = "UTF-8" if dialect.encoding == "utf-8" else dialect.encoding.upper()
         raise DataError(f"{path}: the first line is not valid {named} CSV. Save the table as CSV in UTF-8.") from None
     if not texts:
-        raise DataError(f"{path}: is empty. The first line must have the column names.")
+        raise DataError(f"{path}: the file is empty. The first line must have the column names.")
     return texts
 
 

@@ -38,7 +38,7 @@ def untrusted_problem(untrusted: Mapping[str, Sequence[str]], *, is_error: bool 
     message = (
         f"{shown}{more} contain{'s' if is_one else ''} Python code that is not trusted, so it "
         f"{'was not run' if is_error else 'is not run, and the shapes after it are unknown'}. "
-        f"Read the code, then trust it with `gradwire trust {file}`, or with File › Trust Python code."
+        f"Read the code, then trust it with File › Trust Python code, or with the command gradwire trust {file}."
     )
     return Problem("error" if is_error else "warning", UNTRUSTED, message, node=paths[0])
 

@@ -22,10 +22,11 @@ from studio.training.data.imports.import_plan import ImportPlan, ImportPreview
 from studio.ui.data_import.sample_pictures import SamplePictures
 from studio.ui.theme import theme
 from studio.ui.widgets.buttons import toggle_button
-from studio.ui.widgets.labels import label
+from studio.ui.widgets.labels import label, tip
 
 _MAX_SHOWN_COLUMNS = 200
 _MAX_SHOWN_CLASSES = 8
+_NARROWEST_COLUMN, _WIDEST_COLUMN = 92, 180
 _BAR_ROW = 20
 
 
@@ -51,7 +52,7 @@ class ImportPreviewPanel(QWidget):
         self.table.setTabKeyNavigation(False)
         self.table.verticalHeader().setVisible(False)
         self.table.verticalHeader().setDefaultSectionSize(24)
-        self.table.horizontalHeader().setDefaultSectionSize(92)
+        self.table.horizontalHeader().setTextElideMode(Qt.TextElideMode.ElideRight)
         self.table.horizontalHeader().setHighlightSections(False)
         self.table.horizontalHeader().setDefaultAlignment(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter)
         self.pictures = SamplePictures()
@@ -112,7 +113,12 @@ class ImportPreviewPanel(QWidget):
         self.table.clear()
         self.table.setColumnCount(len(shown))
         self.table.setRowCount(len(rows))
-        self.table.setHorizontalHeaderLabels(shown)
+        for column, name in enumerate(shown):
+            header = QTableWidgetItem(name)
+            header.setToolTip(tip(names[column]))
+            self.table.setHorizontalHeaderItem(column, header)
+            width = self.table.horizontalHeader().sectionSizeHint(column)
+            self.table.setColumnWidth(column, min(max(width, _NARROWEST_COLUMN), _WIDEST_COLUMN))
         for row, values in enumerate(rows):
             for column, text in enumerate(values[: len(shown)]):
                 self.table.setItem(row, column, QTableWidgetItem(" ".join(text.split())[:80]))

@@ -105,8 +105,12 @@ class PaletteDelegate(QStyledItemDelegate):
         painter.drawText(text, Qt.AlignmentFlag.AlignVCenter, title)
         text.setLeft(text.left() + metrics.horizontalAdvance(title) + 12)
         if match.params or match.not_understood:
-            self._paint_line(painter, text, parameters_text(match, with_names=self._wide), "text")
-            self._paint_line(painter, text, not_understood_text(match), "error")
+            refused = not_understood_text(match)
+            kept = QFontMetricsF(self._small).horizontalAdvance(refused) + 12 if refused else 0.0
+            room = text.adjusted(0, 0, -kept, 0)
+            self._paint_line(painter, room, parameters_text(match, with_names=self._wide), "text")
+            text.setLeft(room.left())
+            self._paint_line(painter, text, refused, "error")
         elif self._wide:
             self._paint_line(painter, text, kind.summary, "text-dim")
 

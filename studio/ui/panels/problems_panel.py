@@ -174,18 +174,13 @@ class ProblemRow(QFrame):
 
 def _node_name(path: str) -> ElidedLabel:
     """The path of a node, which leaves room for the message in a narrow panel."""
-    name = ElidedLabel(_shortened(path))
+    name = ElidedLabel(path, mode=Qt.TextElideMode.ElideMiddle)
     name.setFont(fonts.monospace(12))
+    name.setMaximumWidth(name.fontMetrics().horizontalAdvance("m" * _NAME_LENGTH))
     name.setSizePolicy(QSizePolicy.Policy.Maximum, QSizePolicy.Policy.Fixed)
     name.setMinimumWidth(min(name.sizeHint().width() + 2, _NARROWEST_NAME))
     name.setToolTip(path)
     return name
-
-
-def _shortened(path: str) -> str:
-    """The path with "…" in the middle if it would leave no room for the message."""
-    half = _NAME_LENGTH // 2
-    return path if len(path) <= _NAME_LENGTH else f"{path[:half]}…{path[-half:]}"
 
 
 def _without_name(problem: Problem) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from PySide6.QtCore import QEvent, QModelIndex, QObject, QPersistentModelIndex, QPoint, QRect, QSize, Qt, Signal
-from PySide6.QtGui import QFocusEvent, QHideEvent, QKeyEvent, QKeySequence, QPainter
+from PySide6.QtGui import QFocusEvent, QFontMetrics, QHideEvent, QKeyEvent, QKeySequence, QPainter
 from PySide6.QtWidgets import (
     QFrame,
     QListWidget,
@@ -269,6 +269,8 @@ class _RowDelegate(QStyledItemDelegate):
         keys = QKeySequence(choice.keys).toString(QKeySequence.SequenceFormat.NativeText)
         hint = "   ".join(filter(None, (choice.category, keys, choice.refusal)))
         right = area.adjusted(area.width() // 2 if choice.refusal else 34, 0, -10, 0)
+        wanted = QFontMetrics(fonts.interface()).horizontalAdvance(choice.title)
+        right.setLeft(min(right.left() + wanted + 14, max(right.left(), area.center().x())))
         hint = painter.fontMetrics().elidedText(hint, Qt.TextElideMode.ElideRight, right.width())
         painter.drawText(right, Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignRight, hint)
         used = painter.fontMetrics().horizontalAdvance(hint) + 24

@@ -29,6 +29,8 @@ from studio.ui.theme import icons
 
 _NARROWEST = 80
 """Width of a drop-down list below which layouts do not squeeze it, in pixels."""
+_EDGE_MARGIN = 6
+"""Space before the text of a field with a number, in pixels."""
 _CLEAR_ACTION = "_q_qlineeditclearaction"
 """Name that Qt gives the action of the clear button."""
 _Widget = QWidget if TYPE_CHECKING else object
@@ -184,6 +186,7 @@ class SpinBox(_IgnoresWheel, _DraftMixin, QSpinBox):
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
+        self.lineEdit().setTextMargins(_EDGE_MARGIN, 0, 0, 0)  # Qt ignores the padding of the style sheet here
         self.draft = Draft(self.lineEdit())
 
     def validate(self, text: str, position: int) -> tuple[QValidator.State, str, int]:

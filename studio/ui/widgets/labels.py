@@ -92,11 +92,17 @@ class _WrappingLabel(QLabel):
 
 
 class ElidedLabel(QWidget):
-    """A single line of text, elided with "…" instead of widening its container."""
+    """A single line of text, elided with "…" at the end or in the middle instead of widening its container."""
 
-    def __init__(self, text: str = "", parent: QWidget | None = None) -> None:
+    def __init__(
+        self,
+        text: str = "",
+        parent: QWidget | None = None,
+        *,
+        mode: Qt.TextElideMode = Qt.TextElideMode.ElideRight,
+    ) -> None:
         super().__init__(parent)
-        self._text = text
+        self._text, self._mode = text, mode
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
 
     def text(self) -> str:
@@ -118,5 +124,5 @@ class ElidedLabel(QWidget):
     def paintEvent(self, event: QPaintEvent) -> None:
         painter = QPainter(self)
         painter.setPen(self.palette().color(QPalette.ColorRole.WindowText))
-        shown = self.fontMetrics().elidedText(self._text, Qt.TextElideMode.ElideRight, self.width())
+        shown = self.fontMetrics().elidedText(self._text, self._mode, self.width())
         painter.drawText(self.rect(), Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignLeft, shown)

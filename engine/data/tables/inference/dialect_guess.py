@@ -58,7 +58,7 @@ def guess_dialect(path: Path) -> DialectGuess:
     with ReadErrorContext(path), open_regular(path) as file:
         content = file.read(SAMPLE_BYTES)
     if not content.strip():
-        raise DataError(f"{path}: is empty. The first line must have the column names.")
+        raise DataError(f"{path}: the file is empty. The first line must have the column names.")
     encoding = _guess_encoding(path, content)
     text = _decode(content, encoding)
     lines = text.splitlines()

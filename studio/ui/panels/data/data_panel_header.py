@@ -27,8 +27,8 @@ _DESCRIPTION_WIDTH = 120
 _MAX_INDEX = 2**31 - 1
 _HEADER_MARGINS = 28
 """Total width of the margins and the spacing around the widgets, in pixels."""
-_EDGE_MARGIN, _CURSOR_WIDTH = 6, 4
-"""Left margin and cursor width of the sample index, in pixels."""
+_CURSOR_WIDTH = 4
+"""Width of the cursor in the sample index, in pixels."""
 _INDEX_TIP = "Sample index, from 0"
 
 
@@ -202,7 +202,6 @@ class _SampleSpinBox(SpinBox):
 
     def __init__(self) -> None:
         super().__init__()
-        self.lineEdit().setTextMargins(_EDGE_MARGIN, 0, 0, 0)
         self.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Fixed)
 
     def sizeHint(self) -> QSize:
@@ -211,7 +210,10 @@ class _SampleSpinBox(SpinBox):
         self.initStyleOption(option)
         option.rect = QRect(0, 0, width, self.height())  # pyright: ignore[reportAttributeAccessIssue] - in a base's stub
         inner = self.style().subControlRect(QStyle.ComplexControl.CC_SpinBox, option, field, self)
-        return QSize(width + _EDGE_MARGIN + 2 * _CURSOR_WIDTH + width - inner.width(), super().sizeHint().height())
+        return QSize(
+            width + self.lineEdit().textMargins().left() + 2 * _CURSOR_WIDTH + width - inner.width(),
+            super().sizeHint().height(),
+        )
 
     def minimumSizeHint(self) -> QSize:
         return self.sizeHint()
