@@ -240,6 +240,27 @@ def test_work_of_a_killed_process_is_offered(qtbot: QtBot, make_window: MakeWind
     assert not dead.exists()
 
 
+def test_work_of_several_projects_is_offered_at_once(qtbot: QtBot, make_window: MakeWindow, tmp_path: Path) -> None:
+    first = make_window()
+    folder = tmp_path / "state" / "autosave"
+    for number in range(3):
+        project = first.open_projects.new()
+        make_change(project)
+        project.write_journal()
+        [journal] = (path for path in folder.glob("*.json") if not path.name.startswith("999999999"))
+        journal.rename(folder / f"999999999-1.00-{f'a{number}' * 4}.json")
+        project.close()
+    second = make_window()
+    second.files.offer_recovery()
+    qtbot.waitUntil(lambda: len(notifications(second)) == 1)
+    [notice] = notifications(second)
+    assert "3 projects were saved" in notice.text.text()
+    before = len(second.open_projects.projects)
+    QTest.mouseClick(notice.choices[0], Qt.MouseButton.LeftButton)
+    assert len(second.open_projects.projects) == before + 3
+    assert not list(folder.glob("999999999*.json"))
+
+
 def test_unsaved_work_is_autosaved(qtbot: QtBot, window: MainWindow, tmp_path: Path) -> None:
     project = window.open_projects.new()
     make_change(project)

@@ -153,18 +153,23 @@ class FileActions(QObject):
         return self.save(project)
 
     def offer_recovery(self) -> None:
-        """Offer to recover unsaved work after a crash."""
-        for recovery in self._open_projects.recoverable():
-            name = recovery.path.name if recovery.path else "an unsaved project"
-            when = f"{recovery.time.astimezone():%d %b, %H:%M}"
-            notification = NotificationBar(
-                f"Gradwire closed before {name} was saved. Unsaved changes from {when} were recovered.",
-                [
-                    ("Restore", partial(self._recover, recovery)),
-                    ("Discard", partial(self._open_projects.discard, recovery)),
-                ],
-            )
-            self.notification_ready.emit(notification)
+        """Offer to recover unsaved work after a crash: one notification for all projects."""
+        recoveries = self._open_projects.recoverable()
+        if not recoveries:
+            return
+        names = [recovery.path.name if recovery.path else "an unsaved project" for recovery in recoveries]
+        count, suffix = len(names), " all" if len(names) > 1 else ""
+        subject = f"{names[0]} was" if count == 1 else f"{count} projects were"
+        when = f"{recoveries[0].time.astimezone():%d %b, %H:%M}"
+        notification = NotificationBar(
+            f"Gradwire closed before {subject} saved. Unsaved changes from {when} were recovered.",
+            [
+                (f"Restore{suffix}", partial(self._recover, recoveries)),
+                (f"Discard{suffix}", partial(self._discard, recoveries)),
+            ],
+        )
+        notification.text.setToolTip("\n".join(names) if count > 1 else "")
+        self.notification_ready.emit(notification)
 
     def _write(self, project: Project, path: Path) -> bool:
         try:
@@ -175,9 +180,14 @@ class FileActions(QObject):
         self.status_message.emit(f"Saved {path.name}")
         return True
 
-    def _recover(self, recovery: Recovery) -> None:
-        if self._open_projects.recover(recovery) is None:
+    def _recover(self, recoveries: list[Recovery]) -> None:
+        """Open the projects so that the one changed last is current."""
+        if None in [self._open_projects.recover(recovery) for recovery in reversed(recoveries)]:
             self.status_message.emit("Another Gradwire window has already restored this work.")
+
+    def _discard(self, recoveries: list[Recovery]) -> None:
+        for recovery in recoveries:
+            self._open_projects.discard(recovery)
 
     def _watch_disk(self, project: Project) -> None:
         project.disk_changed.connect(partial(self._show_disk_change, project))
