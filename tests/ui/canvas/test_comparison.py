@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -69,6 +70,30 @@ def test_differences_from_the_saved_version_are_listed_and_marked(window: MainWi
     assert window.canvas is not None and not window.canvas.viewport().grab().isNull()
     window.project.store.undo() if window.project else None
     assert "~ two/a: changed" not in texts(comparison)
+
+
+def test_all_rows_of_few_differences_are_visible(window: MainWindow, qtbot: QtBot) -> None:
+    comparison = comparison_of(window)
+    assert window.project is not None
+    store = window.project.store
+    for name in ("out_features", "in_features"):
+        store.edit("Change", partial(edits.set_param, name="small", param=name, value=65))
+    store.edit("Remove", lambda d: edits.remove(d, ["relu"]))
+    window.commands.run("file.compare-saved")
+    rows = comparison.list.list
+    assert rows.count() > 1
+    qtbot.waitUntil(lambda: rows.verticalScrollBar().maximum() == 0)
+
+
+def test_removed_wire_is_painted_under_the_nodes(window: MainWindow) -> None:
+    comparison = comparison_of(window)
+    edit(window)
+    window.commands.run("file.compare-saved")
+    assert window.canvas is not None and comparison.layer.wires.isVisible()
+    nodes = window.canvas.canvas_scene.nodes.values()
+    assert all(comparison.layer.wires.zValue() < node.zValue() < comparison.layer.zValue() for node in nodes)
+    comparison.end()
+    assert not comparison.layer.wires.isVisible()
 
 
 def test_keys_go_through_the_differences_and_escape_ends(window: MainWindow) -> None:

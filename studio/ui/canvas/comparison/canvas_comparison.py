@@ -35,6 +35,7 @@ class CanvasComparison(QObject):
         self._view, self._store = view, view.store
         scene = view.canvas_scene
         self.layer = ComparisonLayer(scene.paint_context, scene.nodes, scene.wires)
+        scene.addItem(self.layer.wires)
         scene.addItem(self.layer)
         self.list = ComparisonList(self.end, view.viewport())
         self.list.chosen.connect(self._reveal)
@@ -44,7 +45,7 @@ class CanvasComparison(QObject):
         self._chosen: Change | None = None
         view.store.project.document_changed.connect(self._refresh)
         view.store.document_changed.connect(self._show)
-        scene.moved.connect(self.layer.update)
+        scene.moved.connect(self.layer.repaint)
         view.viewport().installEventFilter(self)
         view.installEventFilter(self)
         self.list.installEventFilter(self)

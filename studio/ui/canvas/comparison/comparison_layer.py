@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from PySide6.QtCore import QRectF, Qt
 from PySide6.QtGui import QColor, QPainter, QPen
@@ -19,10 +19,11 @@ from studio.ui.canvas.wires.wire_curve import wire_curve
 from studio.ui.canvas.wires.wire_item import WireItem
 from studio.ui.canvas.wires.wire_painter import curve_path
 
-_Z = 2.5
+_Z, _WIRE_Z = 2.5, 0.5
 GHOST = (144.0, 48.0)
 """Size of the ghost of a removed node, whose type may be unknown."""
 _SIGN = 16.0
+_EVERYWHERE = QRectF(-MAX_COORDINATE, -MAX_COORDINATE, 2 * MAX_COORDINATE, 2 * MAX_COORDINATE)
 SIGNS: dict[Kind, str] = {
     "added": "+",
     "removed": "−",
@@ -33,8 +34,23 @@ SIGNS: dict[Kind, str] = {
 }
 
 
+class _WireLayer(QGraphicsRectItem):
+    """Added and removed wires, between the wires and the nodes of the graph."""
+
+    def __init__(self, paint_wires: Callable[[QPainter], None]) -> None:
+        super().__init__()
+        self.setPen(QPen(Qt.PenStyle.NoPen))
+        self.setZValue(_WIRE_Z)
+        self.setVisible(False)
+        self.setRect(_EVERYWHERE)
+        self._paint_wires = paint_wires
+
+    def paint(self, painter: QPainter, option: QStyleOptionGraphicsItem, widget: QWidget | None = None) -> None:
+        self._paint_wires(painter)
+
+
 class ComparisonLayer(QGraphicsRectItem):
-    """Drawn over nodes and wires; hidden without a comparison."""
+    """Drawn over the nodes, and its `wires` under them; hidden without a comparison."""
 
     def __init__(
         self, paint_context: PaintContext, nodes: Mapping[str, NodeItem], wires: Mapping[Wire, WireItem]
@@ -43,7 +59,8 @@ class ComparisonLayer(QGraphicsRectItem):
         self.setPen(QPen(Qt.PenStyle.NoPen))
         self.setZValue(_Z)
         self.setVisible(False)
-        self.setRect(QRectF(-MAX_COORDINATE, -MAX_COORDINATE, 2 * MAX_COORDINATE, 2 * MAX_COORDINATE))
+        self.setRect(_EVERYWHERE)
+        self.wires = _WireLayer(self._paint_all_wires)
         self._paint_context, self._nodes, self._wires = paint_context, nodes, wires
         self._changes: Sequence[Change] = ()
         self._old: Document | Block = Document()
@@ -52,8 +69,14 @@ class ComparisonLayer(QGraphicsRectItem):
     def show_changes(self, changes: Sequence[Change], old: Document | Block, chosen: Change | None) -> None:
         """Mark the changes of the shown graph; `old` is its earlier version."""
         self._changes, self._old, self._chosen = changes, old, chosen
-        self.setVisible(bool(changes))
+        for item in (self, self.wires):
+            item.setVisible(bool(changes))
+        self.repaint()
+
+    def repaint(self) -> None:
+        """Paint nodes and wires again, such as after a move."""
         self.update()
+        self.wires.update()
 
     def box(self, change: Change) -> Box | None:
         """The area of a changed node, or of the ghost of a removed one."""
@@ -64,11 +87,12 @@ class ComparisonLayer(QGraphicsRectItem):
         return None if node is None else Box(*node.at, node.at[0] + GHOST[0], node.at[1] + GHOST[1])
 
     def paint(self, painter: QPainter, option: QStyleOptionGraphicsItem, widget: QWidget | None = None) -> None:
-        style = self._paint_context.style
         for change in self._changes:
-            self._paint_wires(painter, change, style)
+            self._paint_node(painter, change, self._paint_context.style)
+
+    def _paint_all_wires(self, painter: QPainter) -> None:
         for change in self._changes:
-            self._paint_node(painter, change, style)
+            self._paint_wires(painter, change, self._paint_context.style)
 
     def _paint_wires(self, painter: QPainter, change: Change, style: CanvasStyle) -> None:
         painter.setBrush(Qt.BrushStyle.NoBrush)

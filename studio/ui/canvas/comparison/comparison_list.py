@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from PySide6.QtCore import QSize, Qt, Signal
+from PySide6.QtCore import QRect, QSize, Qt, Signal
 from PySide6.QtGui import QKeyEvent
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QListWidget, QListWidgetItem, QVBoxLayout, QWidget
 
@@ -14,6 +14,8 @@ from studio.ui.widgets import buttons
 from studio.ui.widgets.labels import ElidedLabel
 
 _WIDTH, _ROWS = 320, 8
+_MARGINS, _ROW_GAP = 40, 6
+"""Pixels beside the texts of the rows, with the scroll bar, and above and below each."""
 
 
 class ComparisonList(QFrame):
@@ -69,8 +71,11 @@ class ComparisonList(QFrame):
         self.list.blockSignals(False)
 
     def sizeHint(self) -> QSize:
-        rows = min(max(self.list.count(), 1), _ROWS)
-        return QSize(_WIDTH, 52 + 34 * rows)
+        width = _WIDTH - _MARGINS
+        metrics, area = self.list.fontMetrics(), QRect(0, 0, width, 10_000)
+        texts = (self.list.item(row).text() for row in range(min(self.list.count(), _ROWS)))
+        height = sum(metrics.boundingRect(area, Qt.TextFlag.TextWordWrap, text).height() + _ROW_GAP for text in texts)
+        return QSize(_WIDTH, 52 + min(height, 34 * _ROWS))
 
     def show_first(self) -> None:
         """Show the first difference. Qt does so by itself only if the window is active when the list gets the focus."""
