@@ -30,26 +30,31 @@ ROUNDS = 15
 def chain(size: int) -> Document:
     """Digits, linear layers of different widths with activations, a loss and an optimizer."""
     layers = {"flatten": Node("nn.Flatten")}
-    for index in range(max(size - 7, 2) // 2):
+    for index in range(max(size - 8, 2) // 2):
         layers[f"linear_{index}"] = Node("nn.Linear", {"out_features": 16 + index % 500})
         layers[f"relu_{index}"] = Node("nn.ReLU")
     layers["logits"] = Node("nn.Linear", {"out_features": 10})
     ends = [
-        (Endpoint("digits", "samples"), Endpoint("batches", "samples")),
+        (Endpoint("digits", "samples"), Endpoint("scale", "samples")),
+        (Endpoint("scale", "samples"), Endpoint("batches", "samples")),
         (Endpoint("batches", "input"), Endpoint("flatten", "input")),
         *((Endpoint(a, "output"), Endpoint(b, "input")) for a, b in pairwise(layers)),
         (Endpoint("logits", "output"), Endpoint("loss", "input")),
         (Endpoint("batches", "target"), Endpoint("loss", "target")),
         (Endpoint("loss", "loss"), Endpoint("adam", "loss")),
     ]
-    head = {"digits": Node("data.Digits"), "batches": Node("data.Batches")}
+    head = {
+        "digits": Node("data.Digits"),
+        "scale": Node("transforms.Normalize", {"std": 16.0}),
+        "batches": Node("data.Batches"),
+    }
     tail = {"loss": Node("nn.CrossEntropyLoss"), "adam": Node("optim.Adam")}
     return Document(nodes={**head, **layers, **tail}, wires=tuple(sorted(Wire(*pair) for pair in ends)))
 
 
 def edited(document: Document) -> Iterator[tuple[str, Document, Document]]:
     """Edits by kind, each with the document before and after."""
-    middle = f"linear_{(len(document.nodes) - 7) // 4}"
+    middle = f"linear_{(len(document.nodes) - 8) // 4}"
     for number in range(ROUNDS):
         yield "parameter", document, edits.set_param(document, middle, "out_features", 600 + number)
         yield "move", document, edits.move(document, {middle: (8.0 * number, 8.0)})
