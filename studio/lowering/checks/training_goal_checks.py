@@ -263,9 +263,10 @@ def _untrained_layer(flow: Dataflow, name: str) -> Problem:
 
 
 def _is_evaluated(flow: Dataflow, optimizer: str) -> bool:
-    """Whether all nodes before an optimizer were evaluated."""
+    """Whether all nodes before an optimizer were evaluated without an error."""
     upstream = flow.graph.upstream([optimizer]) - {optimizer}
-    return all(name in flow.facts and flow.facts[name].outputs for name in upstream)
+    facts = [flow.facts.get(name) for name in upstream]
+    return all(each is not None and each.outputs and not each.outcome.failure for each in facts)
 
 
 def _nothing_to_train(flow: Dataflow, optimizer: str) -> Problem:

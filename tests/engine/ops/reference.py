@@ -17,7 +17,7 @@ from engine.tensors import Tensor
 
 Record = Op | Composite
 
-INTERNAL = {"to_device", "copy_slices", "fill"}
+INTERNAL = {"to_device", "copy_slices", "fill", "random"}
 """Run by the dispatcher and the compiler only, which know what they need."""
 
 ELSEWHERE: dict[str, str] = {}

@@ -61,7 +61,7 @@ def test_nodes_are_on_the_grid_without_overlap(path: Path) -> None:
     positions = [node.at for node in load(path).nodes.values()]
     assert all(x % 8 == 0 and y % 8 == 0 for x, y in positions)
     for (x1, y1), (x2, y2) in combinations(positions, 2):
-        assert abs(x1 - x2) >= 176 or abs(y1 - y2) >= 88
+        assert abs(x1 - x2) >= 176 or abs(y1 - y2) >= 80
 
 
 @pytest.mark.parametrize("each", PLANNED, ids=lambda each: each.key)
