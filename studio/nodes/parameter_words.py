@@ -1,4 +1,4 @@
-"""Values of parameters in a search text: `256`, `k3`, `kernel_size=3`, `layers 2`, `same`, `nobias`."""
+"""Values of parameters in a search text: `256`, `k3`, `kernel_size=3`, `layers 2`, `same`, `nobias`, `x4`."""
 
 from __future__ import annotations
 
@@ -13,10 +13,12 @@ _NUMBER = r"[-+]?(?:\d+\.?\d*|\.\d+)(?:e[-+]?\d+)?"
 _NUMBERS = rf"{_NUMBER}(?:[x,]{_NUMBER})*"
 _IS_NUMBERS = re.compile(_NUMBERS)
 _ASSIGNED = re.compile(r"(\w+)[=:](.+)")
-_ATTACHED = re.compile(rf"([a-z_]+?)({_NUMBERS})")
+_ATTACHED = re.compile(rf"([a-z_×]+?)({_NUMBERS})")
 _NUMERIC = frozenset({"int", "float", "ints", "floats"})
 _NOT_POSITIONAL = frozenset({"eps", "seed", "ignore_index", "repeat"})
 """Numbers that are seldom set, and never meant by a number without a name."""
+_SIGNS = {"x": "repeat", "×": "repeat"}
+"""Signs that mean a parameter: `encoder_block x4`."""
 _BOOLS = {"1": True, "true": True, "yes": True, "on": True, "0": False, "false": False, "no": False, "off": False}
 
 
@@ -100,7 +102,8 @@ class ParameterWords:
                 yield each.name, value
 
     def _with_name(self, text: str, parsed: ParsedWords) -> Iterator[Parameter]:
-        """Parameters that a name can mean: in full, its start, the start of a word in it, or its initials."""
+        """Parameters that a name or a sign can mean: in full, its start, the start of a word in it, or its initials."""
+        text = _SIGNS.get(text, text)
         free = [each for each in self._parameters if each.name not in parsed.values]
         ranked = [(rank, each) for each in free if (rank := _name_rank(each.name.lower(), text)) is not None]
         ranked.sort(key=lambda pair: (pair[0], _is_inferred(pair[1]), not pair[1].required))

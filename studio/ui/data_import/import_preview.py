@@ -25,7 +25,7 @@ from studio.ui.widgets.buttons import toggle_button
 from studio.ui.widgets.labels import label, tip
 
 _MAX_SHOWN_COLUMNS = 200
-_MAX_SHOWN_CLASSES = 8
+_MAX_SHOWN_CLASSES = 10
 _NARROWEST_COLUMN, _WIDEST_COLUMN = 92, 180
 _BAR_ROW = 20
 
@@ -130,11 +130,13 @@ class ClassBalance(QWidget):
     def __init__(self) -> None:
         super().__init__()
         self._classes: tuple[tuple[str, int], ...] = ()
+        self._largest = 1
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
 
     def show_classes(self, classes: tuple[tuple[str, int], ...]) -> None:
         ordered = sorted(classes, key=lambda each: -each[1])
         rest = ordered[_MAX_SHOWN_CLASSES:]
+        self._largest = max(ordered[0][1], 1) if ordered else 1
         if rest:
             ordered = [*ordered[:_MAX_SHOWN_CLASSES], (f"{len(rest)} more classes", sum(count for _, count in rest))]
         self._classes = tuple(ordered)
@@ -151,10 +153,9 @@ class ClassBalance(QWidget):
     def paintEvent(self, event: QPaintEvent) -> None:
         painter, colors = QPainter(self), theme.manager()
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-        largest = max((count for _, count in self._classes), default=0) or 1
         metrics = self.fontMetrics()
         name_width = min(max((metrics.horizontalAdvance(name) for name, _ in self._classes), default=0) + 2, 140)
-        count_width = metrics.horizontalAdvance(f"{largest:,}")
+        count_width = max((metrics.horizontalAdvance(f"{count:,}") for _, count in self._classes), default=0)
         room = max(self.width() - name_width - count_width - 24, 10)
         for row, (name, count) in enumerate(self._classes):
             top = row * _BAR_ROW
@@ -164,7 +165,8 @@ class ClassBalance(QWidget):
             painter.drawText(QRectF(0, top, name_width, _BAR_ROW), middle, shown)
             painter.setPen(Qt.PenStyle.NoPen)
             painter.setBrush(colors.color("accent"))
-            painter.drawRoundedRect(QRectF(name_width + 8, top + 5, max(room * count / largest, 2), 10), 2, 2)
+            if row < _MAX_SHOWN_CLASSES:  # the sum of the other classes has another scale
+                painter.drawRoundedRect(QRectF(name_width + 8, top + 5, max(room * count / self._largest, 2), 10), 2, 2)
             painter.setPen(colors.color("text-dim"))
             right = middle | Qt.AlignmentFlag.AlignRight
             painter.drawText(QRectF(self.width() - count_width - 2, top, count_width, _BAR_ROW), right, f"{count:,}")

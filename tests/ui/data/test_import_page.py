@@ -18,6 +18,8 @@ from studio.ui.canvas.canvas_view import CanvasView
 from studio.ui.data_import import import_dialog
 from studio.ui.data_import.column_table import FILL, ROLE, TYPE
 from studio.ui.data_import.import_dialog import ImportDialog
+from studio.ui.data_import.import_preview import ClassBalance
+from studio.ui.theme import theme
 from studio.ui.window.main_window import MainWindow
 from studio.ui.window.notification_bar import NotificationBar
 
@@ -28,6 +30,19 @@ PEOPLE = "id,age,sex,joined,survived\n" + "".join(
     f"{row},{row * 7 % 60 if row % 9 else ''},{'fm'[row % 2]},{row % 28 + 1:02}/03/2020,{row % 3 == 0:d}\n"
     for row in range(90)
 )
+
+
+@pytest.mark.parametrize("count", [10, 100])
+def test_bars_of_many_classes_are_visible(qtbot: QtBot, count: int) -> None:
+    bars = ClassBalance()
+    qtbot.addWidget(bars)
+    bars.show_classes(tuple((f"class {index}", 500) for index in range(count)))
+    bars.resize(400, bars.sizeHint().height())
+    picture = bars.grab().toImage()
+    accent = theme.current().color("accent").rgb()
+    rows = [sum(picture.pixel(x, 20 * row + 10) == accent for x in range(400)) for row in range(picture.height() // 20)]
+    assert all(width > 200 for width in rows[:10])
+    assert rows[10:] == [0] * (count > 10)
 
 
 @pytest.fixture

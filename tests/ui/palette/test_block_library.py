@@ -116,6 +116,18 @@ def test_a_shipped_block_is_added_with_its_definition_in_one_step(
     assert store.document == before
 
 
+def test_a_block_is_added_with_its_number_of_copies(blocks_project: Project, window: MainWindow, qtbot: QtBot) -> None:
+    store, canvas = blocks_project.store, canvas_of(window)
+    store.select(())
+    QTest.keyClick(canvas, Key.Key_Tab)
+    palette = canvas.overlays.search
+    qtbot.waitUntil(palette.field.hasFocus)
+    QTest.keyClicks(palette.field, "conv_bn_relu 32 x3")
+    QTest.keyClick(palette.field, Key.Key_Return)
+    [name] = store.selection
+    assert store.document.nodes[name].params == {"out_channels": 32, "repeat": 3}
+
+
 def test_every_shipped_block_has_a_row(blocks_project: Project, window: MainWindow, qtbot: QtBot) -> None:
     panel = panel_of(window, blocks_project)
     qtbot.waitUntil(lambda: has_row(panel, "conv_bn_relu", "Shipped"))
