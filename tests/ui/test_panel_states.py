@@ -240,3 +240,13 @@ def test_a_label_elides_the_middle_of_a_path(qtbot: QtBot) -> None:
         path.resize(90, 20)
         pictures.append(path.grab().toImage())
     assert pictures[0] != pictures[1]
+
+
+def test_a_label_of_its_natural_width_is_not_elided(qtbot: QtBot) -> None:
+    for share in range(100):
+        whole, wide = ElidedLabel(f"Measuring, {share}%"), ElidedLabel(f"Measuring, {share}%")
+        for each, more in ((whole, 0), (wide, 20)):
+            qtbot.addWidget(each)
+            each.resize(each.sizeHint().width() + more, 20)
+        natural = wide.grab().toImage().copy(0, 0, whole.width(), 20)
+        assert whole.grab().toImage() == natural, share

@@ -7,7 +7,7 @@ from math import ceil
 from typing import Literal
 
 from PySide6.QtCore import QPointF, QSize, Qt
-from PySide6.QtGui import QPainter, QPaintEvent, QPalette, QTextLayout, QTextOption
+from PySide6.QtGui import QFontMetricsF, QPainter, QPaintEvent, QPalette, QTextLayout, QTextOption
 from PySide6.QtWidgets import QFrame, QLabel, QSizePolicy, QWidget
 
 Role = Literal[
@@ -115,8 +115,8 @@ class ElidedLabel(QWidget):
         self.update()
 
     def sizeHint(self) -> QSize:
-        metrics = self.fontMetrics()
-        return QSize(metrics.horizontalAdvance(self._text), metrics.height())
+        width = QFontMetricsF(self.font()).horizontalAdvance(self._text)
+        return QSize(ceil(width), self.fontMetrics().height())  # rounded down, the text would be elided
 
     def minimumSizeHint(self) -> QSize:
         return QSize(20, self.fontMetrics().height())

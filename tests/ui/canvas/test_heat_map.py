@@ -136,6 +136,8 @@ def test_time_is_measured_in_the_background_for_nodes_blocks_and_total(make_wind
     assert legend_texts(window) == ["Time", "Not measured yet"]
     QTest.mouseClick(legend.measure, Qt.MouseButton.LeftButton)
     assert not legend.measure.isEnabled() and legend_texts(window)[1].startswith("Measuring, ")
+    progress = legend.findChild(ElidedLabel)
+    assert progress is not None and progress.width() >= progress.sizeHint().width()
     qtbot.waitUntil(lambda: measurer.state == "ready")
     times = measurer.times
     assert times is not None and legend.measure.isEnabled()

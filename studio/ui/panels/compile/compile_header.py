@@ -16,7 +16,7 @@ from studio.ui.compile_status import CompileStatus, compile_status
 from studio.ui.panels.compile.row_detail import speed
 from studio.ui.widgets import buttons
 from studio.ui.widgets.compile_status_icon import compile_status_icon
-from studio.ui.widgets.labels import label
+from studio.ui.widgets.labels import ElidedLabel, label
 
 _TITLES = {
     "One step": "",
@@ -59,9 +59,10 @@ class CompileHeader(QWidget):
         self.figures = {title: _LabeledFigure(title, tip) for title, tip in _TITLES.items()}
         for figure in self.figures.values():
             row.addWidget(figure)
-        self._stage = label("", "dim")
-        row.addWidget(self._stage)
-        row.addStretch(1)
+        self._stage = ElidedLabel()
+        self._stage.setProperty("role", "dim")
+        row.addWidget(self._stage, 1)
+        row.addStretch()
         self.switch = QCheckBox("Compile")
         self.switch.setToolTip("Compile the training step into fused kernels")
         self.switch.clicked.connect(switch)

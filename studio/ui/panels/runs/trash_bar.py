@@ -8,7 +8,7 @@ from studio.ui import number_format
 from studio.ui.panels.runs.run_actions import RunActions
 from studio.ui.trash import TrashedItem
 from studio.ui.widgets import buttons
-from studio.ui.widgets.labels import ElidedLabel
+from studio.ui.widgets.labels import label
 from studio.ui.widgets.row_layout import row_of
 
 
@@ -19,7 +19,7 @@ class TrashBar(QFrame):
         super().__init__(parent)
         self._actions = actions
         self.setProperty("role", "notice")
-        self.message = ElidedLabel()
+        self.message = label("", wrap=True)
         self.restore_from_trash = buttons.text_button("Restore", actions.restore_from_trash, kind="link")
         dismiss = buttons.icon_button("close", "Dismiss", self.hide, size=14)
         line = row_of(self.message, self.restore_from_trash, dismiss, wide=self.message)
