@@ -404,8 +404,8 @@ class CanvasScene(QGraphicsScene):
         x, y, scale = point.x(), point.y(), self.paint_context.zoom.scale
         radius = _HIT_RADIUS / min(scale, 1.0)
         area = Box(x - radius, y - radius, x + radius, y + radius)
-        has_ports = self.paint_context.zoom.detail is not LevelOfDetail.COLOR
-        hit = pick(self.nodes_in(area), self.wires_in(area), x, y, scale, ports=has_ports)
+        takes_ports = self.paint_context.zoom.takes_ports
+        hit = pick(self.nodes_in(area), self.wires_in(area), x, y, scale, ports=takes_ports)
         return self.frames.hit(x, y) if hit == NO_HIT else hit
 
     def nodes_in(self, area: Box) -> Iterable[NodeItem]:

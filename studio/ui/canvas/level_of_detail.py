@@ -21,6 +21,10 @@ PORTS_SCALE = 0.6
 """The smallest scale at which ports are drawn."""
 
 
+PORTS_TAKEN_SCALE = 0.33
+"""The smallest scale at which the mouse takes a port, drawn or not: a wire can be drawn in a whole small network."""
+
+
 NAMES_SCALE = 0.4
 """The smallest scale at which names are drawn. Two lines fit on a node."""
 
@@ -51,6 +55,11 @@ class Zoom:
         if self.scale >= FULL_SCALE:
             return LevelOfDetail.FULL
         return LevelOfDetail.NAME if self.scale >= NAMES_SCALE else LevelOfDetail.COLOR
+
+    @property
+    def takes_ports(self) -> bool:
+        """Whether the mouse takes ports."""
+        return self.scale >= PORTS_TAKEN_SCALE
 
     @property
     def has_ports(self) -> bool:

@@ -102,10 +102,10 @@ def test_regions_follow_their_nodes(
     assert window.canvas is not None
     user = MouseAndKeyboard(window.canvas)
     box = window.canvas.canvas_scene.nodes["accuracy"].box
-    user.drag(user.node("accuracy"), user.node("accuracy") + QPoint(0, 60))
+    user.drag(user.node("accuracy"), user.node("accuracy") - QPoint(0, 24))
     moved = window.canvas.canvas_scene.nodes["accuracy"].box
-    assert moved.top > box.top
-    assert color_at(window, moved.right - 20, moved.bottom + 12) == RegionStyle(themes.current()).fill(1).name()
+    assert moved.top < box.top
+    assert color_at(window, moved.right - 20, moved.top - 12) == RegionStyle(themes.current()).fill(1).name()
     project.store.edit("Remove", lambda document: edits.remove(document, ["accuracy"]))
     assert all("accuracy" not in drawing.region.nodes for drawing in overlay.regions._drawings or ())
     assert project.explainer.is_stale

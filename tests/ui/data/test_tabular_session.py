@@ -39,6 +39,10 @@ class CountedUser:
         self.actions += 1
         QTest.keyClick(focused(), key, keys)
 
+    def click(self, widget: QWidget) -> None:
+        self.actions += 1
+        QTest.mouseClick(widget, Qt.MouseButton.LeftButton, pos=QPoint(8, widget.height() // 2))
+
     def type(self, text: str) -> None:
         self.actions += 1
         QTest.keyClicks(focused(), text)
@@ -60,6 +64,7 @@ def test_dropped_table_is_trained_in_few_actions(window: MainWindow, qtbot: QtBo
     dialog = window.imports.dialog
     assert dialog is not None
     qtbot.waitUntil(lambda: "10 float32 → 3 classes" in dialog.preview.summary.text(), timeout=20_000)
+    user.click(dialog.network)  # the layers are built by hand
     user.key(Qt.Key.Key_Return)
     qtbot.waitUntil(lambda: "batches" in store.document.nodes and window.imports.dialog is None)
     window.activateWindow()
@@ -88,4 +93,27 @@ def test_dropped_table_is_trained_in_few_actions(window: MainWindow, qtbot: QtBo
     losses = runner.run.curve("loss", "validation")
     assert losses is not None and losses.column.values[-1] < 0.6 * losses.column.values[0]
     assert user.actions <= MAX_ACTIONS, user.actions
-    assert user.actions == 16
+    assert user.actions == 17
+
+
+def test_dropped_table_with_the_offered_network_is_trained(window: MainWindow, qtbot: QtBot, tmp_path: Path) -> None:
+    path = tmp_path / "penguins.csv"
+    path.write_bytes(asset("data/penguins/penguins.csv").read_bytes())
+    window.open_projects.new()
+    assert window.canvas is not None and window.project is not None
+    user, store, runner = CountedUser(window.canvas), window.canvas.store, window.project.runner
+    user.drop(path)
+    dialog = window.imports.dialog
+    assert dialog is not None
+    qtbot.waitUntil(lambda: "10 float32 → 3 classes" in dialog.preview.summary.text(), timeout=20_000)
+    user.key(Qt.Key.Key_Return)
+    qtbot.waitUntil(lambda: "adam" in store.document.nodes and window.imports.dialog is None)
+    window.activateWindow()
+    qtbot.waitUntil(lambda: store.project.is_checked and window.canvas is not None and window.canvas.hasFocus())
+    assert store.report.errors == ()
+    user.key(Qt.Key.Key_Return, CTRL)
+    qtbot.waitUntil(lambda: runner.state == "done", timeout=60_000)
+    assert runner.run is not None
+    accuracy = runner.run.curve("accuracy", "validation")
+    assert accuracy is not None and accuracy.column.values[-1] > 0.9
+    assert user.actions == 3
