@@ -126,9 +126,10 @@ def test_all_steps_by_mouse(window: MainWindow, user: WindowUser, qtbot: QtBot) 
     user.click(window.topbar.run_button)
     wait_for_step(window, qtbot, 7)
     assert docks["runs"].isVisible()
+    qtbot.waitUntil(lambda: project.runner.state == "done")
+    assert project.runner.run is not None
+    user.click(window.tour.card.next)
     wait_for_step(window, qtbot, 8)
-    run = project.runner.run
-    assert run is not None and project.runner.state == "done"
     user.click(window.tour.card.next)
     assert not window.tour.is_active and not window.tour.card.isVisible()
     window.activateWindow()  # the platform of tests deactivates it when a tooltip closes

@@ -148,7 +148,7 @@ class Tour(QObject):
             return None
         store, runner = self._project.store, self._project.runner
         wrong = frozenset(each.node for each in store.report.problems if each.severity == "error" and each.node)
-        return Situation(store.document, store.selection, wrong, store.is_checked, runner.state, len(runner.runs))
+        return Situation(store.document, store.selection, wrong, store.is_checked, len(runner.runs))
 
     def _on_closed(self, project: Project) -> None:
         if project is self._project:

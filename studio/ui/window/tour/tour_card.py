@@ -109,6 +109,7 @@ class TourCard(QWidget):
         if area is not None:
             corner = self._window.mapFromGlobal(area.widget.mapToGlobal(area.rect.topLeft()))
             target = QRect(corner, area.rect.size()).intersected(self._window.rect())
+            target = target.adjusted(-area.margin, -area.margin, area.margin, area.margin)
         width = min(_WIDTH, room.width())
         placement = place_card(QSize(width, self.heightForWidth(width)), target, room)
         if placement != self._placement:

@@ -16,7 +16,6 @@ TEMPLATE = "digits-mlp"
 TITLE = "Tour"
 _LAYER, _REMOVED = "hidden", "relu"
 """The layer that the tour begins with, and the node behind it that the user adds again."""
-_EPOCHS = 10
 
 Target = Literal["canvas", "palette", "inspector", "problems", "runs", "run button", "figures"]
 
@@ -31,8 +30,6 @@ class Situation:
     """Nodes with errors."""
     is_checked: bool
     """Whether `wrong` is that of `document`."""
-    run_state: str
-    """State of the training, as in `TrainingRunner`."""
     runs: int
     """Number of runs that were started."""
 
@@ -57,7 +54,6 @@ class TourStep:
 def tour_document() -> Document:
     """A classifier of digits that lacks one node. Raises FileError if the installation is damaged."""
     document = edits.remove(template(TEMPLATE).document, [_REMOVED])
-    document = edits.set_training(document, epochs=_EPOCHS)
     return replace(document, description="Tour\nA network for handwritten digits, without its activation.")
 
 
@@ -84,10 +80,6 @@ def _is_valid(_: Situation, now: Situation) -> bool:
 
 def _has_new_run(before: Situation, now: Situation) -> bool:
     return now.runs > before.runs
-
-
-def _is_trained(_: Situation, now: Situation) -> bool:
-    return now.runs > 0 and now.run_state in ("done", "stopped")
 
 
 def _never(*_: Situation) -> bool:
@@ -147,9 +139,9 @@ STEPS: tuple[TourStep, ...] = (
     TourStep(
         "Watch the curves",
         "The loss falls with each batch: solid lines are training, dashed lines validation. "
-        "The tour goes on at the end of the run.",
+        "Press Next when the run has ended.",
         "runs",
-        _is_trained,
+        _never,
     ),
     TourStep(
         "Read the results",

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from PySide6.QtCore import QPoint, QRect, QRectF
-from PySide6.QtWidgets import QWidget
+from PySide6.QtCore import QPoint, QRect, QRectF, Qt
+from PySide6.QtWidgets import QDockWidget, QStyle, QTabBar, QWidget
 
 from studio.ui.canvas.camera import Camera
 from studio.ui.canvas.canvas_view import CanvasView
@@ -17,10 +17,12 @@ _NODE_MARGIN = 6
 
 
 class Area(NamedTuple):
-    """A rectangle of a widget."""
+    """A rectangle in the coordinates of a widget. It can extend beyond the widget."""
 
     widget: QWidget
     rect: QRect
+    margin: int = 0
+    """Width around it that the card leaves free, in pixels."""
 
 
 def prepare(window: CommandWindow, target: Target, nodes: frozenset[str]) -> None:
@@ -47,9 +49,22 @@ def find_area(window: CommandWindow, target: Target, nodes: frozenset[str]) -> A
         case "figures":
             widget = window.topbar.live_values
         case _:
-            widget = window.docks[target]
+            return _area_of_panel(window.docks[target])
     is_visible = widget.isVisible() and not widget.visibleRegion().isEmpty()
     return Area(widget, widget.rect()) if is_visible else None
+
+
+def _area_of_panel(dock: QDockWidget) -> Area | None:
+    """A panel with its tabs. Beside it are separators, which take clicks from what lies over them."""
+    if not dock.isVisible() or dock.visibleRegion().isEmpty():
+        return None
+    rect = dock.geometry()
+    if not dock.isFloating():
+        for bar in dock.window().findChildren(QTabBar, options=Qt.FindChildOption.FindDirectChildrenOnly):
+            if bar.isVisible() and rect.adjusted(0, -1, 0, 1).intersects(bar.geometry()):
+                rect = rect.united(bar.geometry())
+    separator = dock.style().pixelMetric(QStyle.PixelMetric.PM_DockWidgetSeparatorExtent, None, dock.window())
+    return Area(dock, rect.translated(-dock.pos()), separator)
 
 
 def _reveal(camera: Camera, rect: QRectF) -> None:
