@@ -4,18 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from studio.lowering.problems.problem_help import HELP
+from studio.lowering.problems.diagnoses import DIAGNOSES
 from studio.reference.markdown import escaped, fence, joined, table
 
 FIELDS = (
     ("event", "`problem` (of the check), `warning` (of a run) or `failed` (what ends the command); not in findings"),
-    ("severity", "`error` or `warning`"),
+    ("severity", "`error` (no run is possible), `warning` (it trains badly, or figures mislead) or `hint`"),
     ("code", "stable code of the problem; see below"),
     ("message", "expected and actual values, and the next step"),
     ("node, port, wire", "location, if the problem has one; a wire is `NODE.PORT -> NODE.PORT`"),
     ("fix", "label of the fix in the window; null without a fix"),
     ("set", "equivalent `--set` options; empty if the fix changes nodes or wires"),
     ("edits", "the fix as changes of the project file, in order"),
+    ("reason", "why this fix is recommended before the others, or what a trial of it measured"),
+    ("others", "other fixes: for each `fix`, `set`, `edits` and `reason`"),
+    ("evidence", "what was measured, by name"),
     ("help", "why the problem matters"),
 )
 """Fields of a record."""
@@ -43,7 +46,7 @@ EDITS = (
 
 
 def pages() -> Iterator[tuple[str, str]]:
-    rows = [(f"`{problem}`{{ #{problem} }}", escaped(text)) for problem, text in HELP.items()]
+    rows = [(f"`{problem}`{{ #{problem} }}", escaped(each.help)) for problem, each in DIAGNOSES.items()]
     yield (
         "reference/problems.md",
         joined(
@@ -51,7 +54,7 @@ def pages() -> Iterator[tuple[str, str]]:
                 "# Problem codes",
                 (
                     f"Look up why a problem matters, by the code that the Problems panel and `--json` show. There are "
-                    f"{len(HELP)} codes, which do not change between versions. The message of a problem names "
+                    f"{len(DIAGNOSES)} codes, which do not change between versions. The message of a problem names "
                     "the node, the values and the next step."
                 ),
                 fence("sh", "gradwire check digits.gradwire --json"),

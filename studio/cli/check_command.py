@@ -17,15 +17,15 @@ def check(file: File, assignments: Assignments = None, trust: Trust = False, as_
         document = read_project(file, assignments, trust=trust)
         report = check_document(document, catalogue(), base=project_folder(file))
     print_problems(file, document, report.problems, as_json=as_json)
-    errors = len(report.errors)
-    warnings = len(report.problems) - errors
+    errors, warnings, hints = len(report.errors), len(report.warnings), len(report.hints)
     if as_json:
         wires = {str(wire): carried for wire, carried in sorted(report.wires.items())}
         figures = {"parameters": report.parameters, "macs": report.macs, "wires": wires}
-        print_json({"event": "checked", "errors": errors, "warnings": warnings, **figures})
+        print_json({"event": "checked", "errors": errors, "warnings": warnings, "hints": hints, **figures})
     elif not errors:
-        warnings_text = _count(len(grouped(report.warnings, document.nodes)), "warning")
-        print_text(f"{file}: no errors, {warnings_text}, {report.parameters:,} parameters")
+        counts = [_count(len(grouped(report.warnings, document.nodes)), "warning")]
+        counts += [_count(len(grouped(report.hints, document.nodes)), "hint")] if hints else []
+        print_text(f"{file}: no errors, {', '.join(counts)}, {report.parameters:,} parameters")
     if errors:
         raise typer.Exit(BAD_INPUT)
 

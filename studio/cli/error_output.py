@@ -6,12 +6,11 @@ import json
 import re
 import sys
 from collections.abc import Mapping
-from typing import Any, Literal, TypeAlias
+from typing import Any
+
+from studio.lowering.problems.diagnosis import Severity
 
 FAILED, BAD_INPUT, UNTRUSTED, INTERRUPTED, CLOSED_PIPE = 1, 2, 3, 130, 141
-
-Severity: TypeAlias = Literal["error", "warning"]
-
 
 _CONTROL = re.compile(r"[\x00-\x09\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 """Control characters except newline, and marks that change the writing direction."""
@@ -32,7 +31,7 @@ def print_text(text: str) -> None:
 
 
 def print_error(message: str, severity: Severity = "error") -> None:
-    """Print "error: MESSAGE" or "warning: MESSAGE" on standard error."""
+    """Print "error: MESSAGE", or likewise a warning or hint, on standard error."""
     sys.stderr.write(f"{severity}: {escape_control(message)}\n")
 
 

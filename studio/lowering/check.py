@@ -111,7 +111,7 @@ class Checker:
         if not flow.expansion.is_flat:
             problems = [*_unique(own, flow, flow.expansion.document), *in_document(problems, flow.expansion)]
             problems = [problem.within(flow.expansion.document) for problem in problems]
-            problems.sort(key=lambda problem: problem.severity)
+            problems.sort(key=lambda problem: problem.rank)
         has_no_errors = not any(problem.severity == "error" for problem in problems)
         return Report(
             problems=tuple(problems),
@@ -131,7 +131,7 @@ def _wiring(graph: NodeGraph) -> tuple[Problem, ...]:
 def _unique(found: Iterable[Problem], flow: Dataflow, document: Document) -> list[Problem]:
     """Problems by severity, each cause once, with fixes that fit together."""
     problems = [_demote_unused(problem, flow.graph) for problem in found]
-    return deduplicate_problems(sorted(problems, key=lambda problem: problem.severity), document)
+    return deduplicate_problems(sorted(problems, key=lambda problem: problem.rank), document)
 
 
 def _demote_unused(problem: Problem, graph: NodeGraph) -> Problem:

@@ -50,6 +50,10 @@ class Report:
         return tuple(problem for problem in self.problems if problem.severity == "warning")
 
     @property
+    def hints(self) -> tuple[Problem, ...]:
+        return tuple(problem for problem in self.problems if problem.severity == "hint")
+
+    @property
     def parameters(self) -> int:
         return sum(info.parameters for name, info in self.nodes.items() if "." not in name)
 

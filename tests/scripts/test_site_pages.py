@@ -15,7 +15,7 @@ from site_pages import api, commands, pages, problems
 from studio.cli import command_line
 from studio.cli.lazy_commands import functions
 from studio.document.blocks.block_library import shipped_blocks
-from studio.lowering.problems.problem_help import HELP
+from studio.lowering.problems.diagnoses import DIAGNOSES
 from studio.nodes.catalogue import catalogue
 from studio.nodes.types import NodeType, Role
 from studio.reference import block_pages, node_pages
@@ -90,7 +90,7 @@ def test_options_match_the_parser() -> None:
 
 def test_every_problem_code_is_listed() -> None:
     [(_, text)] = problems.pages()
-    assert [one for one in HELP if f"`{one}`" not in text] == []
+    assert [one for one in DIAGNOSES if f"`{one}`" not in text] == []
 
 
 def test_modules_list_their_exports() -> None:

@@ -13,8 +13,8 @@ from studio.document.blocks.block_grouping import group
 from studio.document.blocks.block_library import LibraryBlock, shipped_blocks
 from studio.document.files.project_templates import templates
 from studio.lowering.analysis.addable_types import addable_types
+from studio.lowering.problems.diagnoses import DIAGNOSES
 from studio.lowering.problems.problem import Problem
-from studio.lowering.problems.problem_help import HELP
 from studio.nodes.catalogue import catalogue
 from studio.reference.node_pages import section as node_section
 from studio.ui.panels.problems_panel import ProblemRow
@@ -113,7 +113,7 @@ def test_help_on_a_problem(qtbot: QtBot, window: MainWindow, project: Project) -
     row = panel.findChildren(ProblemRow)[0]
     text = help_text(qtbot, window, row)
     assert row.problem.message in text
-    assert HELP[row.problem.code] in text
+    assert DIAGNOSES[row.problem.code].help in text
 
 
 def test_help_on_a_panel(qtbot: QtBot, window: MainWindow, project: Project) -> None:

@@ -11,14 +11,15 @@ Rules for all problems:
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal
+from typing import Any
 
 from studio.document.document_errors import EditError
 from studio.document.model import Document, Wire
 from studio.lowering.problems.change_records import Change, changes
-from studio.lowering.problems.problem_help import HELP
+from studio.lowering.problems.diagnoses import DIAGNOSES
+from studio.lowering.problems.diagnosis import SEVERITIES, Severity
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +32,8 @@ class Fix:
     """The same edit as arguments of `--set`: "adam.lr=0.001". Empty if it changes wires or nodes."""
     document: Document | None = field(default=None, compare=False, repr=False)
     """The document that the fix applies to."""
+    reason: str = ""
+    """Why it is recommended before other fixes of the problem, or what a trial of it measured."""
 
     @property
     def changes(self) -> tuple[Change, ...]:
@@ -42,12 +45,16 @@ class Fix:
         except EditError:  # a check tries only some of many fixes
             return ()
 
+    def as_dict(self) -> dict[str, Any]:
+        """The JSON record of one of several fixes."""
+        return {"fix": self.title, "set": list(self.settings), "edits": list(self.changes), "reason": self.reason}
+
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """A problem, its location, and how to fix it. `code` is stable and has an entry in `HELP`."""
+    """A problem, its location, and how to fix it. `code` is that of a declared diagnosis."""
 
-    severity: Literal["error", "warning"]
+    severity: Severity
     code: str
     message: str
     """Expected and actual values, and the next step."""
@@ -65,6 +72,15 @@ class Problem:
     """The node where the problem appears, if not at `node`. An error only prevents runs that use this node."""
     block: str = ""
     """The block whose definition has the problem; `node` is in its first instance. Empty for other problems."""
+    others: tuple[Fix, ...] = ()
+    """Other remedies. `fix` is the recommended one; its `reason` says why."""
+    evidence: Mapping[str, Any] = field(default_factory=dict[str, Any], hash=False)
+    """What was measured, by name, as JSON values: {"mean": 131.2, "std": 60.1}. The message gives it in words."""
+
+    @property
+    def rank(self) -> int:
+        """0 for errors, 1 for warnings, 2 for hints."""
+        return SEVERITIES.index(self.severity)
 
     @property
     def node_on_canvas(self) -> str | None:
@@ -74,11 +90,14 @@ class Problem:
     @property
     def help(self) -> str:
         """Explanation of problems with this code."""
-        return HELP.get(self.code, "")
+        return DIAGNOSES[self.code].help if self.code in DIAGNOSES else ""
 
     def within(self, document: Document) -> Problem:
         """The problem with its fix bound to a document."""
-        return self if self.fix is None else replace(self, fix=replace(self.fix, document=document))
+        if self.fix is None:
+            return self
+        others = tuple(replace(other, document=document) for other in self.others)
+        return replace(self, fix=replace(self.fix, document=document), others=others)
 
     def as_dict(self) -> dict[str, Any]:
         """The JSON record of the problem, the same in every command."""
@@ -94,6 +113,9 @@ class Problem:
             "fix": None if fix is None else fix.title,
             "set": settings or ([self.option] if self.option else []),
             "edits": [] if fix is None else list(fix.changes),
+            "reason": "" if fix is None else fix.reason,
+            "others": [other.as_dict() for other in self.others],
+            "evidence": dict(self.evidence),
             "help": self.help,
         }
 

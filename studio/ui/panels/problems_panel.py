@@ -81,7 +81,7 @@ class ProblemsPanel(QWidget):
             row.deleteLater()
         while self._column.count():
             self._column.takeAt(0)
-        ordered = sorted(grouped(report.problems, report.nodes), key=lambda problem: problem.severity != "error")
+        ordered = sorted(grouped(report.problems, report.nodes), key=lambda problem: problem.rank)
         for problem in ordered[:_SHOWN]:
             row = ProblemRow(problem, self._go, self._fix, self._store.fix_previewer)
             self._column.addWidget(row)
@@ -104,6 +104,10 @@ class ProblemsPanel(QWidget):
         self._store.apply_fix(problem.fix, problem.node)
 
 
+_ICONS = {"hint": ("info", "text-dim")}
+"""Icon and colour of severities without an icon of this name."""
+
+
 class ProblemRow(QFrame):
     """A problem: severity icon, node, message, fix button."""
 
@@ -124,7 +128,7 @@ class ProblemRow(QFrame):
         row = QHBoxLayout(self)
         row.setContentsMargins(8, 6, 8, 6)
         row.setSpacing(8)
-        row.addWidget(IconWidget(problem.severity, problem.severity))
+        row.addWidget(IconWidget(*_ICONS.get(problem.severity, (problem.severity, problem.severity))))
         if problem.node:
             row.addWidget(_node_name(problem.node))
         message = label(_without_name(problem), wrap=True)

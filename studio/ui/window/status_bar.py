@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 from PySide6.QtCore import QSize, Qt, QTimer, Signal
 from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QLabel, QStatusBar, QToolButton, QWidget
 
 from engine.data.file_access import format_bytes
+from studio.lowering.problems.diagnosis import SEVERITIES
 from studio.lowering.problems.problem_groups import grouped
 from studio.lowering.report import Report
 from studio.ui import number_format
@@ -180,11 +183,9 @@ class StatusBar(QStatusBar):
             self.check.setIcon(icons.themed("info", "text-dim"))
             return
         problems = grouped(report.problems, report.nodes)
-        errors = sum(problem.severity == "error" for problem in problems)
-        warnings = len(problems) - errors
-        parts = [f"{errors} {'error' if errors == 1 else 'errors'}"] if errors else []
-        parts += [f"{warnings} {'warning' if warnings == 1 else 'warnings'}"] if warnings else []
-        icon = "error" if errors else "warning" if warnings else "ok"
+        counts = Counter[str](problem.severity for problem in problems)
+        parts = [f"{counts[each]} {each if counts[each] == 1 else f'{each}s'}" for each in SEVERITIES if counts[each]]
+        icon = "error" if counts["error"] else "warning" if counts["warning"] else "ok"
         text = ", ".join(parts) or "No problems"
         if text != self.check.text():
             announce(self, text)

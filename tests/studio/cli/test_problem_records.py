@@ -19,12 +19,13 @@ from studio.document.files import project_files
 from studio.document.model import Document, Endpoint, Node, Wire
 from studio.lowering.check import check
 from studio.lowering.problems import quick_fixes
+from studio.lowering.problems.diagnoses import DIAGNOSES
 from studio.lowering.problems.problem import Fix, Problem
-from studio.lowering.problems.problem_help import HELP
 from studio.nodes.catalogue import catalogue
 
 ROOT = Path(__file__).parents[3]
-KEYS = {"event", "severity", "code", "message", "node", "port", "wire", "fix", "set", "edits", "help"}
+KEYS = {"event", "severity", "code", "message", "node", "port", "wire", "fix", "set", "edits"}
+KEYS |= {"reason", "others", "evidence", "help"}
 CREATED = {"Problem": 1, "Finding": 0, "Diagnostic": 0, "ArgumentProblem": 0, "_with_remedy": 1, "_warn": 0}
 """Calls that make problems, with the place of the code among their arguments."""
 
@@ -44,7 +45,7 @@ def test_a_run_begins_with_the_warnings_of_the_check(gradwire, project: Path) ->
     *checked, _ = gradwire("check", project, "--json").lines
     by_code = {line["code"]: line for line in checked}
     assert by_code.keys() == {"squashed-scores", "learning-rate-high"}
-    assert all(line.keys() == KEYS and line["help"] == HELP[line["code"]] for line in checked)
+    assert all(line.keys() == KEYS and line["help"] == DIAGNOSES[line["code"]].help for line in checked)
     assert by_code["squashed-scores"]["fix"] == "Remove softmax"
     assert by_code["squashed-scores"]["set"] == []
     source = str(
@@ -200,7 +201,7 @@ def test_what_is_refused_is_a_whole_record(gradwire, project: Path, tmp_path: Pa
         assert line.keys() == KEYS and (line["event"], line["code"], line["severity"]) == ("failed", code, "error"), (
             line
         )
-        assert line["help"] == HELP[code]
+        assert line["help"] == DIAGNOSES[code].help
 
 
 def test_findings_of_data_are_the_same_records(gradwire, tmp_path: Path) -> None:
@@ -213,7 +214,7 @@ def test_findings_of_data_are_the_same_records(gradwire, tmp_path: Path) -> None
     assert by_code["identifier"]["edits"] == [{"set": "table", "param": "ignore", "value": "id"}]
     assert by_code["identifier"]["set"] == ["table.ignore=id"] and "constant" in by_code
     assert all(found.keys() == KEYS - {"event"} | {"examples"} for found in line["findings"])
-    assert all(found["help"] == HELP[found["code"]] and found["node"] for found in line["findings"])
+    assert all(found["help"] == DIAGNOSES[found["code"]].help and found["node"] for found in line["findings"])
 
 
 def _is_constant(statement: ast.stmt) -> bool:
@@ -232,7 +233,7 @@ def test_every_code_has_help() -> None:
                 code = constants.get(code.id) if isinstance(code, ast.Name) else code
                 if isinstance(code, ast.Constant) and isinstance(code.value, str):
                     used.add(code.value)
-    assert used - {"ok"} == set(HELP), "the window's line of a sound data set has no problem"
+    assert used - {"ok"} == set(DIAGNOSES), "the window's line of a sound data set has no problem"
 
 
 def test_a_sound_project_has_no_problems(project: Path) -> None:

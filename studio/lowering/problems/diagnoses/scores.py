@@ -1,0 +1,75 @@
+"""Scores, losses and metrics."""
+
+from __future__ import annotations
+
+from studio.lowering.problems.diagnosis import Diagnosis
+
+SCORES = (
+    Diagnosis(
+        "squashed-scores",
+        "Activation that the loss contains",
+        "The loss already applies softmax or a sigmoid; applying it twice makes gradients small.",
+    ),
+    Diagnosis(
+        "relu-on-scores",
+        "ReLU on scores",
+        "Negative scores mean that a class is unlikely; ReLU sets them to 0.",
+    ),
+    Diagnosis(
+        "dropout-on-scores",
+        "Dropout on scores",
+        "Dropout regularizes hidden layers; on scores it only adds noise to the loss.",
+    ),
+    Diagnosis(
+        "no-probabilities",
+        "Scores instead of probabilities",
+        "Binary cross entropy computes logarithms of its input, which has to lie between 0 and 1.",
+    ),
+    Diagnosis(
+        "no-log-probabilities",
+        "Log-probabilities expected",
+        "A loss that expects log-probabilities has no minimum for raw scores.",
+    ),
+    Diagnosis(
+        "softmax-over-batch",
+        "Softmax over the batch",
+        "Probabilities over the batch depend on which samples are in it.",
+    ),
+    Diagnosis(
+        "wrong-target",
+        "Wrong kind of target",
+        "A classification loss expects class indices as targets; a regression loss expects numbers.",
+    ),
+    Diagnosis(
+        "wrong-encoding",
+        "Wrong encoding of classes",
+        "One-hot encoding turns each class index into a vector with one element per class.",
+    ),
+    Diagnosis(
+        "swapped-wires",
+        "Swapped wires",
+        "Sample inputs are connected to layers; targets are connected to losses and metrics.",
+    ),
+    Diagnosis(
+        "wrong-metric",
+        "Wrong kind of metric",
+        "A metric expects predictions of one kind: classes, yes or no, or numbers.",
+    ),
+    Diagnosis(
+        "one-class",
+        "Only one class",
+        "With a single class every prediction is correct.",
+    ),
+    Diagnosis(
+        "too-few-classes",
+        "Fewer scores than classes",
+        "The loss looks up one score for each class of the data.",
+    ),
+    Diagnosis(
+        "too-many-classes",
+        "More scores than classes",
+        "Scores for classes that the data does not have cost parameters and are never correct.",
+    ),
+)
+
+__all__ = ["SCORES"]

@@ -1,0 +1,16 @@
+"""Examples of the mistakes that the diagnosis recognises, by area. Tests and the help pages use them."""
+
+from __future__ import annotations
+
+from studio.reference.mistakes.code import CODE
+from studio.reference.mistakes.data import DATA
+from studio.reference.mistakes.layers import LAYERS
+from studio.reference.mistakes.mistake import Mistake
+from studio.reference.mistakes.optimizers import OPTIMIZERS
+from studio.reference.mistakes.runs import RUNS
+from studio.reference.mistakes.scores import SCORES
+from studio.reference.mistakes.sequences import SEQUENCES
+
+MISTAKES: tuple[Mistake, ...] = (*SCORES, *LAYERS, *SEQUENCES, *OPTIMIZERS, *DATA, *RUNS, *CODE)
+
+__all__ = ["MISTAKES", "Mistake"]
