@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import partial
 from typing import Any
 
 from engine.shape import Dim, Spec
@@ -22,9 +21,10 @@ from studio.lowering.checks.upstream_causes import (
     joins_batches,
     too_few_encoded_classes,
 )
+from studio.lowering.checks.value_paths import LINEAR_GROUPS, linear_behind, values_at
 from studio.lowering.problems import quick_fixes
 from studio.lowering.problems.problem import Problem
-from studio.nodes.types import NodeType, Role
+from studio.nodes.types import Role
 
 HIGHEST_ADAPTIVE_RATE = 0.1
 """Highest plausible learning rate of adaptive optimizers; usual values are 100 times smaller."""
@@ -43,17 +43,12 @@ LOG_PROBABILITY_LOSSES = frozenset({"nn.NLLLoss", "nn.KLDivLoss"})
 SCORE_LOSSES = frozenset(REDUNDANT_ACTIVATIONS)
 """Losses that expect raw scores."""
 
-LINEAR_GROUPS = frozenset({"Linear", "Convolution"})
-TRANSPARENT_GROUPS = frozenset({"Dropout", "Shape"})
-"""Layers that keep two consecutive linear layers a single linear map."""
-
 
 def graph_mistakes(graph: NodeGraph) -> Iterator[Problem]:
     """Mistakes visible from node types and wires."""
     for loss in graph.with_role(Role.LOSS):
-        before = graph.source(loss, "input") if "input" in graph.input_sources[loss] else None
-        if before is not None:
-            yield from _check_loss_input(graph, loss, before.node)
+        if path := values_at(graph, loss, "input"):
+            yield from _check_loss_input(graph, loss, [end.node for end in path])
     for name, node_type in graph.types.items():
         if node_type.group in LINEAR_GROUPS and name not in graph.muted:
             yield from _check_consecutive_linear(graph, name)
@@ -86,12 +81,11 @@ def value_mistakes(flow: Dataflow) -> Iterator[Problem]:
 # -- losses -----------------------------------------------------------------------------------
 
 
-def _check_loss_input(graph: NodeGraph, loss: str, before: str) -> Iterator[Problem]:
-    """Check the layer before a loss, skipping reshape and dropout layers."""
-    path = list(walk([before], partial(_transparent_input, graph)))
+def _check_loss_input(graph: NodeGraph, loss: str, path: list[str]) -> Iterator[Problem]:
+    """Check the node that computes the input of a loss, the last of the path to it."""
     dropout = next((layer for layer in path if graph.types[layer].group == "Dropout"), None)
     yield from _check_activation(graph, loss, path[-1])
-    if loss_problem := _check_unbounded_scores(graph, loss, before):
+    if loss_problem := _check_unbounded_scores(graph, loss, path[-1]):
         yield loss_problem
     elif dropout is not None:
         message = (
@@ -100,18 +94,6 @@ def _check_loss_input(graph: NodeGraph, loss: str, before: str) -> Iterator[Prob
         )
         fix = quick_fixes.bypass(dropout, graph.types[dropout].inputs[0].name)
         yield Problem("warning", "dropout-on-scores", message, node=dropout, fix=fix)
-
-
-def _is_transparent(node_type: NodeType) -> bool:
-    """Whether a node only reshapes or drops the values of its first input."""
-    return node_type.group in TRANSPARENT_GROUPS and node_type.adapt is None
-
-
-def _transparent_input(graph: NodeGraph, name: str) -> list[str]:
-    """The input of a layer that only reshapes or drops values."""
-    node_type = graph.types[name]
-    end = graph.source(name, node_type.inputs[0].name) if _is_transparent(node_type) else None
-    return [] if end is None else [end.node]
 
 
 def _check_activation(graph: NodeGraph, loss: str, before: str) -> Iterator[Problem]:
@@ -140,10 +122,10 @@ def _check_activation(graph: NodeGraph, loss: str, before: str) -> Iterator[Prob
         yield Problem("warning", "no-log-probabilities", message, node=before, fix=fix)
 
 
-def _check_unbounded_scores(graph: NodeGraph, loss: str, before: str) -> Problem | None:
+def _check_unbounded_scores(graph: NodeGraph, loss: str, scorer: str) -> Problem | None:
     """Unbounded scores at a loss that expects probabilities or log-probabilities."""
-    key, scorer = graph.types[loss].key, _scorer(graph, before)
-    if scorer is None:
+    key = graph.types[loss].key
+    if graph.types[scorer].group not in LINEAR_GROUPS:
         return None
     if key == "nn.BCELoss":
         message = (
@@ -163,21 +145,6 @@ def _check_unbounded_scores(graph: NodeGraph, loss: str, before: str) -> Problem
             fix, remedy = quick_fixes.retype(loss, "nn.CrossEntropyLoss"), "Use CrossEntropyLoss."
         return Problem("warning", "no-log-probabilities", f"{message} {remedy}", node=loss, port="input", fix=fix)
     return None
-
-
-def _scorer(graph: NodeGraph, name: str) -> str | None:
-    """The linear layer whose unbounded scores a node outputs."""
-    return _linear_behind(graph, Endpoint(name, "output"))
-
-
-def _linear_behind(graph: NodeGraph, end: Endpoint) -> str | None:
-    """The linear layer that a tensor comes from, through reshape and dropout layers only."""
-
-    def before(end: Endpoint) -> list[Endpoint]:
-        sources = list(graph.sources(end.node).values())
-        return sources if _is_transparent(graph.types[end.node]) and len(sources) == 1 else []
-
-    return next((end.node for end in walk([end], before) if graph.types[end.node].group in LINEAR_GROUPS), None)
 
 
 def _check_class_count(flow: Dataflow, loss: str, facts: NodeFacts) -> Iterator[Problem]:
@@ -241,7 +208,7 @@ def _check_consecutive_linear(graph: NodeGraph, name: str) -> Iterator[Problem]:
     """
     port = graph.types[name].inputs[0].name
     end = graph.source(name, port)
-    before = None if end is None else _linear_behind(graph, end)
+    before = None if end is None else linear_behind(graph, end)
     if before is None or before == name or any(_is_grouped(graph, layer) for layer in (before, name)):
         return
     if not _has_one_reader(graph, before, name):

@@ -11,7 +11,7 @@ from studio.lowering import check
 from studio.lowering.problems.problem import Problem
 from studio.lowering.report import Report
 from studio.nodes import catalogue
-from studio.reference.mistakes.projects import digits, wire
+from studio.reference.mistakes.projects import digits, document, end, wire
 
 
 def mlp() -> Document:
@@ -60,3 +60,19 @@ def fixed(document: Document, problem: Problem) -> Document:
 
 def codes(document: Document) -> list[str]:
     return [problem.code for problem in report(document).problems]
+
+
+__all__ = [
+    "changed",
+    "codes",
+    "coded",
+    "digits",
+    "document",
+    "end",
+    "fixed",
+    "mlp",
+    "only",
+    "report",
+    "wire",
+    "without",
+]
