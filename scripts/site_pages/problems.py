@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
-from studio.lowering.problems.diagnoses import DIAGNOSES
+from studio.lowering.problems.diagnoses import AREAS, DIAGNOSES
+from studio.lowering.problems.diagnosis import Diagnosis
+from studio.reference import problem_pages
+from studio.reference.block_picture import picture
 from studio.reference.markdown import escaped, fence, joined, table
 
 FIELDS = (
@@ -46,16 +49,15 @@ EDITS = (
 
 
 def pages() -> Iterator[tuple[str, str]]:
-    rows = [(f"`{problem}`{{ #{problem} }}", escaped(each.help)) for problem, each in DIAGNOSES.items()]
     yield (
-        "reference/problems.md",
+        problem_pages.PATH,
         joined(
             [
                 "# Problem codes",
                 (
-                    f"Look up why a problem matters, by the code that the Problems panel and `--json` show. There are "
-                    f"{len(DIAGNOSES)} codes, which do not change between versions. The message of a problem names "
-                    "the node, the values and the next step."
+                    "Look up why a problem matters and how it is fixed, by the code that the Problems panel and "
+                    f"`--json` show. There are {len(DIAGNOSES)} codes, which do not change between versions. The "
+                    "message of a problem names the node, the values and the next step."
                 ),
                 fence("sh", "gradwire check digits.gradwire --json"),
                 "## The record",
@@ -66,8 +68,25 @@ def pages() -> Iterator[tuple[str, str]]:
                 table(("Field", "Contents"), [(f"`{name}`", text) for name, text in FIELDS]),
                 "Each entry of `edits` is one of:",
                 table(("Edit", "Description"), [(f"`{edit}`", text) for edit, text in EDITS]),
-                "## Codes",
-                table(("Code", "Why it matters"), rows),
+                *(part for area, diagnoses in AREAS.items() for part in _area(problem_pages.TITLES[area], diagnoses)),
             ]
         ),
     )
+
+
+def _area(title: str, diagnoses: Iterable[Diagnosis]) -> Iterator[str]:
+    """A heading, a table of the codes, and a section for each."""
+    yield f"## {title}"
+    yield table(("Code", "Problem"), [(f"[`{each.code}`](#{each.code})", escaped(each.title)) for each in diagnoses])
+    for each in diagnoses:
+        yield f"### {each.title} {{ #{each.code} }}"
+        yield f"Code `{each.code}`"
+        yield problem_pages.problem_section(each, _drawing(each.code))
+
+
+def _drawing(problem_code: str) -> str:
+    example = problem_pages.example_of(problem_code)
+    if example is None:
+        return ""
+    drawing = picture(example.document, f"Graph of the example: {example.title}")
+    return f'<figure style="overflow-x: auto">\n{drawing}\n</figure>'

@@ -14,7 +14,7 @@ from studio.document.blocks.block_library import LibraryBlock, shipped_blocks
 from studio.document.files.project_templates import templates
 from studio.lowering.analysis.addable_types import addable_types
 from studio.lowering.problems.diagnoses import DIAGNOSES
-from studio.lowering.problems.problem import Problem
+from studio.lowering.problems.problem import Fix, Problem
 from studio.nodes.catalogue import catalogue
 from studio.reference.node_pages import section as node_section
 from studio.ui.panels.problems_panel import ProblemRow
@@ -114,6 +114,16 @@ def test_help_on_a_problem(qtbot: QtBot, window: MainWindow, project: Project) -
     text = help_text(qtbot, window, row)
     assert row.problem.message in text
     assert DIAGNOSES[row.problem.code].help in text
+
+
+def test_help_on_a_problem_shows_its_example(qtbot: QtBot, window: MainWindow, project: Project) -> None:
+    fixed = Fix("Remove softmax", lambda document: document)
+    problem = Problem("warning", "squashed-scores", "out applies softmax before loss.", node="out", fix=fixed)
+    row = ProblemRow(problem, lambda _: None, lambda _: None, project.store.fix_previewer)
+    qtbot.addWidget(row)
+    topic = topic_of(window, row)
+    assert topic.title == "Activation that the loss contains" and topic.graph is not None
+    assert "softmax" in topic.graph.nodes and "**Fix: Remove softmax.**" in topic.text
 
 
 def test_help_on_a_panel(qtbot: QtBot, window: MainWindow, project: Project) -> None:

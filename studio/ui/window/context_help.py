@@ -10,12 +10,15 @@ from PySide6.QtWidgets import QApplication, QWidget
 from studio.document.blocks import block_nodes
 from studio.document.model import Document
 from studio.lowering.analysis.block_types import known_type
+from studio.lowering.problems.diagnoses import DIAGNOSES
+from studio.lowering.problems.problem import Problem
 from studio.nodes.catalogue import catalogue
 from studio.nodes.types import Role
 from studio.reference.block_examples import block_example
 from studio.reference.block_pages import block_section
 from studio.reference.markdown import joined, prose
 from studio.reference.node_pages import section
+from studio.reference.problem_pages import example_of, problem_section
 from studio.reference.template_pages import template_section
 from studio.ui.canvas.overlays.canvas_tooltips import shape_at
 from studio.ui.panels.problems_panel import ProblemRow
@@ -39,7 +42,7 @@ class Topic(NamedTuple):
     text: str
     """Markdown."""
     graph: Document | None = None
-    """The graph of a block or template. The page shows a picture of it."""
+    """The graph of a block or template, or of the example of a problem. The page shows a picture of it."""
 
 
 def show_context_help(window: CommandWindow) -> None:
@@ -54,8 +57,7 @@ def topic_of(window: CommandWindow, focused: QWidget | None) -> Topic:
     """Help for the focused problem or template, else for the selected node, else for the current panel."""
     row = _ancestor(focused, ProblemRow)
     if row is not None:
-        problem = row.problem
-        return Topic(problem.code, f"{prose(problem.message)}\n\n{prose(problem.help)}")
+        return _problem_topic(row.problem)
     card = _ancestor(focused, TemplateCard)
     if card is not None:
         return Topic(card.template.title, template_section(card.template), card.template.document)
@@ -68,6 +70,15 @@ def topic_of(window: CommandWindow, focused: QWidget | None) -> Topic:
             return node
     title = CANVAS if dock is None else dock.title
     return Topic(title, page_section(PAGE, title))
+
+
+def _problem_topic(problem: Problem) -> Topic:
+    diagnosis = DIAGNOSES.get(problem.code)
+    if diagnosis is None:
+        return Topic(problem.code, prose(problem.message))
+    example = example_of(problem.code)
+    text = joined([prose(problem.message), problem_section(diagnosis), f"Code: `{problem.code}`"])
+    return Topic(diagnosis.title, text, example and example.document)
 
 
 def _hovered_port(window: CommandWindow) -> Topic | None:
