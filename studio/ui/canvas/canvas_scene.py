@@ -65,7 +65,7 @@ class CanvasScene(QGraphicsScene):
         self.nodes: dict[str, NodeItem] = {}
         self.wires: dict[Wire, WireItem] = {}
         self._wires_at: defaultdict[str, set[WireItem]] = defaultdict(set)
-        self._content = SceneContent(store.catalogue)
+        self._content = SceneContent(store.catalogue, store.is_locked)
         self._graph: WireGraph | None = None
         self._hit: Hit = NO_HIT
         self._highlighted_wires: frozenset[Wire] = frozenset()
@@ -91,6 +91,7 @@ class CanvasScene(QGraphicsScene):
         store.document_changed.connect(self._apply_document)
         store.report_changed.connect(self._apply_report)
         store.selection_changed.connect(self._apply_selection)
+        store.project.locked_changed.connect(self._show_locks)
         self._apply_document(Document(), store.document)
         self._apply_report(store.report)
         self._apply_selection(store.selection)
@@ -144,6 +145,10 @@ class CanvasScene(QGraphicsScene):
         for wire, item in self.wires.items():
             item.set_label(*self._content.label_and_error(wire))
         self.wire_router.reroute(paused=self.has_preview)
+        self.overview_layer.refresh()
+
+    def _show_locks(self) -> None:
+        self._refresh_nodes(self.nodes)
         self.overview_layer.refresh()
 
     def _apply_selection(self, names: frozenset[str]) -> None:

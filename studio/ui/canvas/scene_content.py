@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 
 from studio.document.model import Document, Endpoint, Node, Wire
@@ -20,8 +20,8 @@ _NO_INFO = NodeInfo()
 class SceneContent:
     """Combines nodes with the last check report and the live values of a run."""
 
-    def __init__(self, catalogue: Catalogue) -> None:
-        self._catalogue = catalogue
+    def __init__(self, catalogue: Catalogue, is_locked: Callable[[str], bool]) -> None:
+        self._catalogue, self._is_locked = catalogue, is_locked
         self._report = Report()
         self._problems: dict[str, tuple[Problem, ...]] = {}
         self._wire_errors: dict[Wire | Endpoint, str] = {}
@@ -70,6 +70,8 @@ class SceneContent:
             live=self._live.get(name, ""),
             problems=self._problems.get(name, ()),
         )
+        if self._is_locked(name):
+            content = replace(content, locked=True)
         figure = self._figures.get(name, "")
         has_room = content.has_line or not content.labeled  # the figure does not change the size of the node
         return replace(content, live=figure) if figure and has_room and not content.live else content

@@ -12,6 +12,7 @@ from PySide6.QtCore import QObject, Signal
 from studio.document.blocks.block_locations import Renaming, canonical_paths
 from studio.document.edit_history import History
 from studio.document.edits import EditError
+from studio.document.locked_nodes import check_locked
 from studio.document.model import Document
 from studio.lowering.problems.problem import Fix, Problem
 from studio.lowering.report import Report
@@ -42,6 +43,7 @@ class ProjectStore(QObject):
     """The Path, or None for a project without a file."""
     refused = Signal(str)
     """Why an edit was refused."""
+    locked_changed = Signal()
 
     def __init__(
         self,
@@ -59,6 +61,7 @@ class ProjectStore(QObject):
         self._path = path
         self._title = title or "Untitled"
         self._selection: frozenset[str] = frozenset()
+        self._locked: frozenset[str] = frozenset()
         self._check_report = Report()
         self._run_problems: tuple[Problem, ...] = ()
         self._attempted_nodes: frozenset[str] = frozenset()
@@ -105,6 +108,11 @@ class ProjectStore(QObject):
         return self._selection
 
     @property
+    def locked(self) -> frozenset[str]:
+        """Paths of the nodes that edits cannot change; see `check_locked`."""
+        return self._locked
+
+    @property
     def path(self) -> Path | None:
         return self._path
 
@@ -132,12 +140,18 @@ class ProjectStore(QObject):
         old = self.document
         try:
             new = function(old)
+            check_locked(old, new, self._locked)
         except EditError as error:
             self.refused.emit(str(error))
             return False
         self.history.push(title, new, merge)
         self._apply(old)
         return True
+
+    def lock(self, paths: Iterable[str]) -> None:
+        """Refuse edits of these nodes. Undo and redo still go to all states of the history."""
+        self._locked = frozenset(paths)
+        self.locked_changed.emit()
 
     def apply_fix(self, fix: Fix, node: str | None = None) -> None:
         """Apply a fix as one undo step. Its title names the node of the problem."""

@@ -112,6 +112,11 @@ class ScopeStore(QObject):
         """An addable node type by its key."""
         return next((kind for kind in self.node_types if kind.key == key), None)
 
+    def is_locked(self, name: str) -> bool:
+        """Whether edits cannot change a node of the shown graph."""
+        locked = self.project.locked
+        return bool(locked) and self.prefix + name in locked
+
     def names_of(self, paths: Iterable[str]) -> frozenset[str]:
         """The nodes of the shown graph that have these paths or contain nodes with them."""
         prefix = self.prefix

@@ -37,7 +37,8 @@ def node_text(store: ScopeStore, scene: CanvasScene, name: str) -> str:
     ]
     count = sum(problem.node_on_canvas == name for problem in store.report.problems)
     problems = f"{count} {'problem' if count == 1 else 'problems'}" if count else ""
-    flags = ("muted" if content.muted else "", "frozen" if content.frozen else "")
+    states = ("muted", content.muted), ("frozen", content.frozen), ("locked", content.locked)
+    flags = (state for state, is_set in states if is_set)
     return ", ".join(filter(None, (name, kind.title if kind else "unknown type", *flags, *ports, problems)))
 
 

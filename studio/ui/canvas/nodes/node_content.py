@@ -34,6 +34,8 @@ class NodeContent:
     shares: str = ""
     """The node whose weights it uses."""
     muted: bool = False
+    locked: bool = False
+    """Whether edits cannot change it."""
     collapsed: bool = False
     adapts: bool = False
     """Whether the inputs depend on the wires of the node."""

@@ -224,6 +224,7 @@ def _badges(content: NodeContent, style: CanvasStyle) -> tuple[tuple[str, QColor
             ("recomputed", style.accent, content.recomputed),
             ("link", style.accent, bool(content.shares)),
             ("mute", style.dim, content.muted),
+            ("lock", style.dim, content.locked),
         )
         if shown
     )

@@ -39,6 +39,7 @@ class InspectorPanel(QScrollArea):
         store.report_changed.connect(self._update.run)
         store.location_changed.connect(self._update.run)
         store.project.path_changed.connect(self._update.run)
+        store.project.locked_changed.connect(self._update.run)
         store.project.add_draft_check(self.draft_problem)
         self._refresh()
 

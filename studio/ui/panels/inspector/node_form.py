@@ -73,6 +73,9 @@ class NodeForm(QWidget):
         else:
             header = MultiSelectionHeader(len(names))
         self._column.addWidget(header)
+        self._is_locked = self._has_locked()
+        if self._is_locked:
+            self._column.addLayout(_lock_notice())
         if several is not None and len(names) > 1:
             self._column.addWidget(several(), 0, Qt.AlignmentFlag.AlignLeft)
         self._mark = header.mark
@@ -102,6 +105,9 @@ class NodeForm(QWidget):
             self._column.addWidget(line())
             self._column.addLayout(self._figures)
         self._column.addStretch(1)
+        for part in (header, *self.rows, *self.offers, self._trained_layers, self.shared_weights):
+            if part is not None and self._is_locked:
+                part.setEnabled(False)
         self.refresh()
 
     def fits(self, names: Sequence[str]) -> bool:
@@ -110,6 +116,7 @@ class NodeForm(QWidget):
         The ports of some types depend on a parameter, whose field must not lose the focus while it is typed into.
         """
         is_same = bool(names) and self.names == tuple(names) and self._location == self._store.location
+        is_same = is_same and self._is_locked == self._has_locked()
         return is_same and _without_ports(self._kinds) == _without_ports(_kinds(self._store, self.names))
 
     def refresh(self) -> None:
@@ -132,6 +139,9 @@ class NodeForm(QWidget):
         if len(self.names) == 1:
             plans = self._store.report.learning_rate_plans.values()
             self._schedule_plot.show_schedule(next((each for each in plans if self.names[0] in each.nodes), None))
+
+    def _has_locked(self) -> bool:
+        return any(self._store.is_locked(name) for name in self.names)
 
     def focus_name(self) -> None:
         """Focus the name field."""
@@ -333,6 +343,14 @@ def _shared(kinds: Sequence[NodeType | None]) -> list[Parameter]:
         for parameter in first.params
         if all(other is not None and other.param(parameter.name) == parameter for other in others)
     ]
+
+
+def _lock_notice() -> QHBoxLayout:
+    row = QHBoxLayout()
+    row.setSpacing(8)
+    row.addWidget(IconWidget("lock", "text-dim"), 0, Qt.AlignmentFlag.AlignTop)
+    row.addWidget(label("Locked in this lesson. Change other nodes.", "dim", wrap=True), 1)
+    return row
 
 
 def _clear_layout(layout: QVBoxLayout | QGridLayout) -> None:
