@@ -22,6 +22,7 @@ FIELDS = (
     ("reason", "why this fix is recommended before the others, or what a trial of it measured"),
     ("others", "other fixes: for each `fix`, `set`, `edits` and `reason`"),
     ("evidence", "what was measured, by name"),
+    ("dismissed", "whether the project hides problems of this code at this node; text output leaves them out"),
     ("help", "why the problem matters"),
 )
 """Fields of a record."""

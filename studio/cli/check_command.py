@@ -16,16 +16,18 @@ def check(file: File, assignments: Assignments = None, trust: Trust = False, as_
     with report_errors(as_json=as_json):
         document = read_project(file, assignments, trust=trust)
         report = check_document(document, catalogue(), base=project_folder(file))
-    print_problems(file, document, report.problems, as_json=as_json)
+    print_problems(file, document, [*report.problems, *report.dismissed], as_json=as_json)
     errors, warnings, hints = len(report.errors), len(report.warnings), len(report.hints)
     if as_json:
         wires = {str(wire): carried for wire, carried in sorted(report.wires.items())}
         figures = {"parameters": report.parameters, "macs": report.macs, "wires": wires}
-        print_json({"event": "checked", "errors": errors, "warnings": warnings, "hints": hints, **figures})
+        counts = {"errors": errors, "warnings": warnings, "hints": hints, "dismissed": len(report.dismissed)}
+        print_json({"event": "checked", **counts, **figures})
     elif not errors:
-        counts = [_count(len(grouped(report.warnings, document.nodes)), "warning")]
-        counts += [_count(len(grouped(report.hints, document.nodes)), "hint")] if hints else []
-        print_text(f"{file}: no errors, {', '.join(counts)}, {report.parameters:,} parameters")
+        texts = [_count(len(grouped(report.warnings, document.nodes)), "warning")]
+        texts += [_count(len(grouped(report.hints, document.nodes)), "hint")] if hints else []
+        texts += [f"{len(report.dismissed):,} dismissed"] if report.dismissed else []
+        print_text(f"{file}: no errors, {', '.join(texts)}, {report.parameters:,} parameters")
     if errors:
         raise typer.Exit(BAD_INPUT)
 

@@ -69,7 +69,7 @@ class ProgressDisplay:
                 self._describe(event)
             case fit.Epoch():
                 self._show_epoch(event)
-            case Warned():
+            case Warned() if not event.problem.dismissed:
                 self.print_message(f"warning: {event.message}", always=True)
             case Failed():
                 self.print_message(f"error: {event.node + ': ' if event.node else ''}{event.message}", always=True)

@@ -12,6 +12,7 @@ from studio.cli.error_output import BAD_INPUT, CLOSED_PIPE, FAILED, print_json
 from studio.cli.interrupts import Interrupts
 from studio.cli.output_streams import OutputError
 from studio.cli.progress_display import ProgressDisplay
+from studio.lowering.problems.dismissal import with_dismissals
 from studio.lowering.problems.problem import Problem
 from studio.training import Failed, SessionEvent, TrainingSession, Warned
 from studio.training.runs.event_json import event_to_json, result_metrics
@@ -94,6 +95,8 @@ class RunWatcher:
     def _output(self, event: SessionEvent) -> None:
         if isinstance(event, Warned) and event.problem in self._known_warnings:
             return
+        if isinstance(event, Warned):
+            event = Warned(*with_dismissals([event.problem], self._session.document))
         self._display.show(event)
         if isinstance(event, fit.Epoch):
             self._results = result_metrics(event)

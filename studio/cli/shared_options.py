@@ -94,8 +94,12 @@ def exit_on_errors(
 
 
 def print_problems(file: Path, document: Document, problems: Sequence[Problem], *, as_json: bool) -> None:
-    """Print problems on standard error, equal ones grouped; with `as_json` all as records on standard output."""
-    for problem in problems if as_json else grouped(problems, document.nodes):
+    """Print problems on standard error, equal ones grouped; with `as_json` all as records on standard output.
+
+    Dismissed problems are only in the records.
+    """
+    shown = [problem for problem in problems if not problem.dismissed]
+    for problem in problems if as_json else grouped(shown, document.nodes):
         if as_json:
             print_json({"event": "problem", **problem.as_dict()})
         else:

@@ -134,6 +134,12 @@ def set_note(document: Document, name: str, note: str) -> Document:
     return _with_nodes(document, {name: replace(node, note=note)})
 
 
+def set_dismissed(document: Document, name: str, codes: Iterable[str]) -> Document:
+    """Set the codes of the warnings and hints that are not reported for a node."""
+    node, chosen = _node(document, name), tuple(dict.fromkeys(codes))
+    return document if node.dismissed == chosen else _with_nodes(document, {name: replace(node, dismissed=chosen)})
+
+
 def set_trains(document: Document, name: str, layers: Iterable[str]) -> Document:
     """Set the layers that an optimizer trains; empty for all layers that its loss depends on."""
     node, chosen = _node(document, name), tuple(dict.fromkeys(layers))

@@ -16,7 +16,7 @@ from studio.document.located_edits import clear_at, set_at
 from studio.document.model import Document, Node
 from studio.document.wire_routes import remaining_routes
 
-_FLAGS = ("type", "muted", "frozen", "recomputed", "collapsed", "note", "at")
+_FLAGS = ("type", "muted", "frozen", "recomputed", "collapsed", "note", "dismissed", "at")
 """Fields of a node besides its parameters."""
 
 

@@ -19,7 +19,7 @@ from studio.document.model import Block, Document, Endpoint, Node, Wire
 Kind: TypeAlias = Literal["added", "removed", "changed", "renamed", "block changed", "rewired"]
 KINDS: tuple[Kind, ...] = ("added", "removed", "changed", "renamed", "block changed", "rewired")
 
-_LAYOUT = ("at", "collapsed")
+_LAYOUT = ("at", "collapsed", "dismissed")
 """Fields of a node without effect on the computation."""
 MISSING = "default"
 """Stands for the value of a parameter that is not set."""

@@ -36,6 +36,8 @@ class Node(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Free text, kept in the file."""
     trains: tuple[str, ...] = ()
     """For an optimizer: the layers that it trains. Empty for all that its loss depends on."""
+    dismissed: tuple[str, ...] = ()
+    """Codes of warnings and hints that are not reported for this node."""
     shares: str = ""
     """Node of the same graph whose weights it uses, and whose parameters if it has its type."""
 

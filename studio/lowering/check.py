@@ -30,6 +30,7 @@ from studio.lowering.checks.state_checks import state_problems
 from studio.lowering.checks.structure_checks import scope_problems, wiring_problems
 from studio.lowering.checks.training_goal_checks import trainable_layers, trained_layers, training_goal_problems
 from studio.lowering.problems.block_fixes import in_document, in_scope
+from studio.lowering.problems.dismissal import with_dismissals
 from studio.lowering.problems.fix_conflicts import deduplicate_problems
 from studio.lowering.problems.problem import Problem
 from studio.lowering.report import Report
@@ -112,9 +113,11 @@ class Checker:
             problems = [*_unique(own, flow, flow.expansion.document), *in_document(problems, flow.expansion)]
             problems = [problem.within(flow.expansion.document) for problem in problems]
             problems.sort(key=lambda problem: problem.rank)
+        problems = list(with_dismissals(problems, flow.expansion.document))
         has_no_errors = not any(problem.severity == "error" for problem in problems)
         return Report(
-            problems=tuple(problems),
+            problems=tuple(problem for problem in problems if not problem.dismissed),
+            dismissed=tuple(problem for problem in problems if problem.dismissed),
             nodes={name: facts.info for name, facts in flow.facts.items()} | instance_infos(flow),
             wires=wire_labels(flow, flow.expansion.root),
             trainable={name: tuple(trainable_layers(flow, name)) for name in flow.graph.optimized},

@@ -16,6 +16,8 @@ class Report:
     """The result of a check. Wires with an unknown value are absent from `wires`."""
 
     problems: tuple[Problem, ...] = ()
+    dismissed: tuple[Problem, ...] = ()
+    """Warnings and hints that the document dismisses. They are not in `problems`."""
     nodes: Mapping[str, NodeInfo] = field(default_factory=dict[str, NodeInfo])
     """By path: of nodes, of instances (the sum of their nodes), and of the nodes inside them ("encoder.fc")."""
     wires: Mapping[Wire, str] = field(default_factory=dict[Wire, str])

@@ -15,7 +15,7 @@ from studio.document.model import Block
 def block_digest(definitions: Mapping[str, Block], name: str) -> str:
     """Digest of a definition with those that it uses.
 
-    Names of definitions, positions, collapsed nodes and origins make no difference.
+    Names of definitions, positions, collapsed nodes, dismissed problems and origins make no difference.
     """
     used = [
         name,
@@ -28,7 +28,7 @@ def block_digest(definitions: Mapping[str, Block], name: str) -> str:
 
 def _without_layout(block: Block, types: Mapping[str, str]) -> Block:
     nodes = {
-        name: replace(node, type=types.get(node.type, node.type), at=(0.0, 0.0), collapsed=False)
+        name: replace(node, type=types.get(node.type, node.type), at=(0.0, 0.0), collapsed=False, dismissed=())
         for name, node in block.nodes.items()
     }
     return replace(block, nodes=nodes, origin=None)

@@ -145,7 +145,7 @@ def _changes(old: Block, new: Block) -> Iterator[str]:
         yield from (f"removes {kind} {name}" for name in before if name not in after)
     before, after = _inner(old), _inner(new)
     moved = {
-        name: replace(after[name], at=node.at, collapsed=node.collapsed)
+        name: replace(after[name], at=node.at, collapsed=node.collapsed, dismissed=node.dismissed)
         for name, node in before.items()
         if name in after
     }

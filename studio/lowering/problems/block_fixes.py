@@ -35,7 +35,8 @@ def in_document(problems: Iterable[Problem], expansion: Expansion) -> Iterator[P
             problem = _at_promoted(problem, expansion)
             if problem.fix is not None and fix is None:
                 problem = _to_fix_by_hand(problem, expansion)
-            yield replace(problem, fix=fix, wire=_wire_on_canvas(problem.wire, expansion))
+            others = () if fix is None else _all_lifted(problem.others, expansion)
+            yield replace(problem, fix=fix, others=others, wire=_wire_on_canvas(problem.wire, expansion))
         elif unfed not in seen:
             seen.add(unfed)
             path, port = unfed
@@ -80,12 +81,21 @@ def in_scope(problem: Problem, scope: Scope) -> Problem:
     """A problem of the graph of a scope: with the path of its node, and a fix of the definition."""
     if scope.parent is None:
         return problem
-    fix = problem.fix
-    if fix is not None:
-        fix = Fix(fix.title, partial(edit_block, name=scope.block, edit=fix.edit))
+    fix = None if problem.fix is None else _of_block(problem.fix, scope)
+    others = tuple(_of_block(other, scope) for other in problem.others)
     node = scope.instance_path if problem.node is None else scope.prefix + problem.node
     message = f"In the block {scope.block}: {problem.message}"
-    return replace(problem, message=message, node=node, wire=None, fix=fix, block=scope.block)
+    return replace(problem, message=message, node=node, wire=None, fix=fix, others=others, block=scope.block)
+
+
+def _of_block(fix: Fix, scope: Scope) -> Fix:
+    """A fix of the graph of a scope, as an edit of the document."""
+    return Fix(fix.title, partial(edit_block, name=scope.block, edit=fix.edit), reason=fix.reason)
+
+
+def _all_lifted(fixes: Iterable[Fix], expansion: Expansion) -> tuple[Fix, ...]:
+    lifted = (_lifted(fix, expansion) for fix in fixes)
+    return tuple(fix for fix in lifted if fix is not None)
 
 
 def _lifted(fix: Fix, expansion: Expansion) -> Fix | None:
@@ -94,7 +104,7 @@ def _lifted(fix: Fix, expansion: Expansion) -> Fix | None:
         edit_flat(expansion.document, fix.edit, expansion)
     except EditError:
         return None
-    return Fix(fix.title, partial(edit_flat, edit=fix.edit))
+    return Fix(fix.title, partial(edit_flat, edit=fix.edit), reason=fix.reason)
 
 
 def _unfed_input(problem: Problem, expansion: Expansion) -> tuple[str, str] | None:

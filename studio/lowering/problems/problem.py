@@ -77,6 +77,9 @@ class Problem:
     evidence: Mapping[str, Any] = field(default_factory=dict[str, Any], hash=False)
     """What was measured, by name, as JSON values: {"mean": 131.2, "std": 60.1}. The message gives it in words."""
 
+    dismissed: bool = False
+    """Whether the document says that problems with this code are not reported for the node."""
+
     @property
     def rank(self) -> int:
         """0 for errors, 1 for warnings, 2 for hints."""
@@ -116,6 +119,7 @@ class Problem:
             "reason": "" if fix is None else fix.reason,
             "others": [other.as_dict() for other in self.others],
             "evidence": dict(self.evidence),
+            "dismissed": self.dismissed,
             "help": self.help,
         }
 

@@ -23,7 +23,7 @@ class Missing:
 
 
 MISSING = Missing()
-_OUTSIDE = ("at", "collapsed", "note", "params", "type")
+_OUTSIDE = ("at", "collapsed", "dismissed", "note", "params", "type")
 """Fields of a node that are not settings."""
 
 

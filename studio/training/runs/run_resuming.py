@@ -159,7 +159,7 @@ def _refuse_another_document(document: Document, text: str, folder: Path) -> Non
 
 def _computed(document: Document) -> dict[str, Node]:
     """The nodes without their appearance."""
-    plain = {"at": (0.0, 0.0), "collapsed": False, "note": ""}
+    plain = {"at": (0.0, 0.0), "collapsed": False, "dismissed": (), "note": ""}
     return {name: msgspec.structs.replace(node, **plain) for name, node in document.nodes.items()}
 
 

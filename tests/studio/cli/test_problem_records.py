@@ -25,7 +25,7 @@ from studio.nodes.catalogue import catalogue
 
 ROOT = Path(__file__).parents[3]
 KEYS = {"event", "severity", "code", "message", "node", "port", "wire", "fix", "set", "edits"}
-KEYS |= {"reason", "others", "evidence", "help"}
+KEYS |= {"reason", "others", "evidence", "dismissed", "help"}
 CREATED = {"Problem": 1, "Finding": 0, "Diagnostic": 0, "ArgumentProblem": 0, "_with_remedy": 1, "_warn": 0}
 """Calls that make problems, with the place of the code among their arguments."""
 

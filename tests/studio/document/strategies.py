@@ -60,6 +60,7 @@ nodes = st.builds(
     frozen=st.booleans(),
     collapsed=st.booleans(),
     note=st.one_of(st.just(""), texts),
+    dismissed=st.sampled_from([(), (), ("not-shuffled",), ("unused", "not-shuffled")]),
     shares=st.sampled_from(["", "", "", "a", "b", "linear"]),
 )
 instances = st.builds(
