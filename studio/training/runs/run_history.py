@@ -173,6 +173,11 @@ class Run:
                 return Curve(table, table.columns[quantity], batches)
         return None
 
+    def values(self, source: MetricSource) -> dict[str, tuple[float, ...]]:
+        """All values from a source by quantity: of training batches, training epochs or validations."""
+        table = self._tables.get(source)
+        return {} if table is None else {name: tuple(map(float, each.values)) for name, each in table.columns.items()}
+
     def take(self, events: Iterable[fit.TrainingEvent]) -> None:
         """Add events of this process."""
         events = list(events)
