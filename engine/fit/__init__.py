@@ -34,6 +34,7 @@ from engine.compiler.compile_progress import Tier as Tier
 from engine.fit.early_stopping import EarlyStopping as EarlyStopping
 from engine.fit.events import Done as Done
 from engine.fit.events import Epoch as Epoch
+from engine.fit.events import Observed as Observed
 from engine.fit.events import Started as Started
 from engine.fit.events import Step as Step
 from engine.fit.events import TrainingEvent as TrainingEvent
@@ -66,6 +67,7 @@ __all__ = [
     "WeightMatch",
     "LearningRateSuggestion",
     "LearningRateTrial",
+    "Observed",
     "ReplannedSchedule",
     "Started",
     "Step",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections import deque
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from itertools import islice
 from typing import Any
 
@@ -90,6 +91,13 @@ class TimedBatches:
         """Total seconds of the last batch."""
         self.waiting, self._waited = self._waited, 0.0
         return time.perf_counter() - self._start
+
+    @contextmanager
+    def excluded(self) -> Iterator[None]:
+        """Do not count the time of the block."""
+        began = time.perf_counter()
+        yield
+        self._start += time.perf_counter() - began
 
     def _read(self, count: int) -> None:
         before = time.perf_counter()

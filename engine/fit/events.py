@@ -62,6 +62,26 @@ class Step:
 
 
 @dataclass(frozen=True, slots=True)
+class Observed:
+    """Statistics of layers and parameters at a training step. Sent after its Step, if training is observed."""
+
+    step: int
+    """Number of the step; its batch and the weights before it were measured."""
+    layers: Mapping[str, Mapping[str, float]]
+    """Figures of the output of each layer by its path: `mean` and `std`; `saturated`, the share of values on the flat
+    parts of a tanh or sigmoid; `dead`, the share of the `units` of a ReLU that were 0 in all observations so far.
+    Paths in the model have no prefix, others that of the task's attribute."""
+    parameters: Mapping[str, Mapping[str, float]]
+    """Figures of each trained parameter by its path: `norm`; `gradient`, the norm of its gradient before clipping;
+    `gradient_zeros`, the share of gradient elements that are 0; `update`, the norm of the change in the step. Missing
+    if the parameter has no gradient."""
+    loss_scale: float
+    """Scale of the loss in float16; 1 without scaling."""
+    seconds: float
+    """Duration of the observation."""
+
+
+@dataclass(frozen=True, slots=True)
 class ValidationStep:
     """A validation batch has finished."""
 
@@ -132,4 +152,4 @@ class Done:
     """Why training ended: "early" for early stopping, "stopped" for a request of the caller."""
 
 
-TrainingEvent: TypeAlias = Started | Step | CompileState | ValidationStep | Validated | Epoch | Done
+TrainingEvent: TypeAlias = Started | Step | Observed | CompileState | ValidationStep | Validated | Epoch | Done

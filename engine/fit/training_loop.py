@@ -33,6 +33,7 @@ from engine.fit.metric_values import (
     read_metrics,
     reset_metrics,
 )
+from engine.fit.observation import Observation, Observer
 from engine.fit.step_functions import StepFunctions, preserve_modes, step_schedules
 from engine.fit.task import Task
 from engine.fit.task_state import restore_metrics, restore_task, save_metrics, save_task
@@ -49,6 +50,7 @@ def fit(
     follow: str = "val_loss",
     early_stopping: EarlyStopping | None = None,
     compile: bool = True,
+    observe: bool = False,
 ) -> Training:
     """Train until `epochs` epochs or `steps` batches are done, whichever comes first.
 
@@ -64,9 +66,12 @@ def fit(
         follow: the metric to monitor, which decides the best weights, such as "val_loss" or "val_accuracy"
         early_stopping: when to stop if the monitored metric no longer improves
         compile: compile training steps as `engine.compile` does; `task.step` is the compiled function
+        observe: measure layers and gradients now and then, in less than 1 % of the time and without changing results;
+            only for tasks whose losses change nothing but buffers, metrics and carried states
 
-    Yields Started; a Step per batch, and a CompileState when the state of compilation changes; a ValidationStep per
-    validation batch, and a Validated for validations within epochs; an Epoch per epoch; Done.
+    Yields Started; a Step per batch, an Observed after an observed one, and a CompileState when the state of
+    compilation changes; a ValidationStep per validation batch, and a Validated for validations within epochs; an Epoch
+    per epoch; Done.
 
     Raises:
         ValueError: neither `epochs` nor `steps` is given, or a number is negative.
@@ -80,7 +85,9 @@ def fit(
         )
     if validate_steps is not None and validate_steps < 1:
         raise ValueError(f"validate_steps must be at least 1, not {validate_steps}. Leave it out for whole epochs.")
-    return Training(task, epochs, steps, validate_epochs, validate_steps, follow, early_stopping, compile=compile)
+    return Training(
+        task, epochs, steps, validate_epochs, validate_steps, follow, early_stopping, compile=compile, observe=observe
+    )
 
 
 def evaluate(task: Task, *, compile: bool = True) -> Generator[TrainingEvent, None, None]:
@@ -109,8 +116,10 @@ class Training(Iterator[TrainingEvent]):
         stopping: EarlyStopping | None,
         *,
         compile: bool,
+        observe: bool = False,
     ) -> None:
         self.task = task
+        self._observer = Observer(task) if observe else None
         self._step_functions = StepFunctions(task, compile=compile)
         self._epochs, self._steps = epochs, steps
         self._validate_epochs, self._validate_steps = validate_epochs, validate_steps
@@ -121,6 +130,7 @@ class Training(Iterator[TrainingEvent]):
         self.step = 0
         self._seconds = 0.0
         self._epoch_seconds = 0.0
+        self._step_seconds = 0.0
         self._mean = LossMean()
         self._count: int | None = None
         """Batches per epoch, if known; for a stream after its first epoch."""
@@ -274,6 +284,7 @@ class Training(Iterator[TrainingEvent]):
             module.train()
         accumulation = self._accumulation_position(timed)
         batch = timed.next()
+        observation = self._observe(batch, timed)
         losses = self._step_functions.train(self.task, batch, *accumulation)
         values = losses_by_name(self.task, losses)
         loss, size = sum(values.values()), batch_size(batch)
@@ -288,7 +299,7 @@ class Training(Iterator[TrainingEvent]):
         interval = self._validate_steps
         self._validation_pending = interval is not None and self.batch % interval == 0
         metrics = read_metrics(self.task)
-        seconds = timed.stop()
+        seconds = self._step_seconds = timed.stop()
         self._seconds += seconds
         self._epoch_seconds += seconds
         yield Step(
@@ -305,8 +316,17 @@ class Training(Iterator[TrainingEvent]):
             waiting=timed.waiting,
             learning_rates=rates,
         )
+        if observation is not None and self._observer is not None:
+            yield self._observer.finish(observation)
         if (compile_state := self._step_functions.new_compile_state(self.step)) is not None:
             yield compile_state
+
+    def _observe(self, batch: Any, timed: TimedBatches) -> Observation | None:
+        """Measure the layers on a batch, if it is time for that. The step's time excludes it."""
+        if self._observer is None or not self._observer.is_due(self.step + 1, self._step_seconds):
+            return None
+        with timed.excluded():
+            return self._observer.observe(batch, self.step + 1)
 
     def _accumulation_position(self, timed: TimedBatches) -> tuple[Any, ...]:
         """Position of the next batch in its accumulation group: first, last, share.
