@@ -1,14 +1,23 @@
-"""Problems of Python nodes: untrusted code, and code that fails."""
+"""Problems of Python nodes: untrusted code, code that fails, and mistakes in it."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 
+from studio.document.code_trust import TRUST
+from studio.document.edits import set_param
+from studio.document.model import Document
 from studio.lowering.analysis.dataflow import Dataflow
+from studio.lowering.analysis.node_evaluation import NodeOutcome
 from studio.lowering.codegen.code_sections import CodeSection
-from studio.lowering.problems.problem import Problem
+from studio.lowering.problems.diagnosis import Severity
+from studio.lowering.problems.problem import Fix, Problem
 from studio.lowering.user_code.code_errors import described, line_in
+from studio.lowering.user_code.code_loader import is_trusted
+from studio.lowering.user_code.code_mistakes import code_mistakes
 from studio.lowering.user_code.document_code import untrusted_code
+from studio.nodes.python_node import PYTHON, SOURCE, source_of
 
 UNTRUSTED = "untrusted-code"
 MAX_LISTED = 5
@@ -16,12 +25,38 @@ MAX_LISTED = 5
 
 
 def code_problems(flow: Dataflow) -> Iterator[Problem]:
-    """One warning for all untrusted code, and an error for each node whose code fails."""
+    """One warning for all untrusted code, and for each node its failure and the mistakes in its source."""
     if untrusted := untrusted_code(flow.document):
         yield untrusted_problem(untrusted, is_error=False)
     for name, facts in flow.facts.items():
-        if facts.outcome.fails_on == "code":
-            yield Problem("error", "code-failed", f"{name}: {facts.outcome.failure}.", node=name)
+        if facts.type.key == PYTHON and name not in flow.graph.muted:
+            yield from _node_problems(name, source_of(facts.node.params), facts.outcome)
+
+
+def _node_problems(name: str, source: str, outcome: NodeOutcome) -> Iterator[Problem]:
+    """The mistakes in the source of a node, and its failure unless one of them is the cause."""
+    mistakes = code_mistakes(source)
+    failure = outcome.failure if outcome.fails_on == "code" else ""
+    if failure and not any(failure.startswith(f"line {mistake.line}:") for mistake in mistakes):
+        yield Problem("error", "code-failed", f"{name}: {failure}.", node=name)
+    for mistake in mistakes:
+        severity: Severity = "error" if failure.startswith(f"line {mistake.line}:") else "warning"
+        fix = None
+        if mistake.source is not None:
+            fix = Fix(mistake.title, partial(_corrected, name=name, code=mistake.code))
+        message = f"{name}: line {mistake.line}: {mistake.message}."
+        yield Problem(severity, mistake.code, message, node=name, fix=fix, evidence={"line": mistake.line})
+
+
+def _corrected(document: Document, *, name: str, code: str) -> Document:
+    """The document with a source without a mistake. It is trusted, for this process, as the source before was."""
+    before = source_of(document.nodes[name].params)
+    after = next((each.source for each in code_mistakes(before) if each.code == code), None)
+    if after is None:
+        return document
+    if is_trusted(before):
+        TRUST.allow([after])
+    return set_param(document, name, SOURCE, after)
 
 
 def untrusted_problem(untrusted: Mapping[str, Sequence[str]], *, is_error: bool = True, file: str = "FILE") -> Problem:

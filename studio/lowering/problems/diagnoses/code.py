@@ -16,6 +16,42 @@ CODE = (
         "The code of a Python node is run without training data to find the shapes of its outputs.",
     ),
     Diagnosis(
+        "code-forward",
+        "Direct call of forward",
+        "A layer is called itself: module(x) runs the hooks that statistics and inspection use, module.forward(x) does "
+        "not.",
+    ),
+    Diagnosis(
+        "code-training-step",
+        "Training step in a Python node",
+        "Gradients are added up until they are cleared. The optimizer node computes, applies and clears them.",
+    ),
+    Diagnosis(
+        "code-kept-values",
+        "Tensors kept with their history",
+        "A tensor that is kept over steps keeps all tensors that it was computed from, so memory grows in each step.",
+    ),
+    Diagnosis(
+        "code-training-mode",
+        "Training mode set by code",
+        "Dropout and batch normalization act differently in training and in validation. A run sets the mode.",
+    ),
+    Diagnosis(
+        "code-unregistered",
+        "Unregistered layers",
+        "A module trains, saves and moves only the layers and parameters that are its attributes or in a ModuleList.",
+    ),
+    Diagnosis(
+        "code-device",
+        "Fixed device",
+        "Tensors that are combined have to be on one device, which the user chooses for each run.",
+    ),
+    Diagnosis(
+        "code-read-back",
+        "Value read in each step",
+        "item(), numpy() and float() wait for the device, split the compiled step and have no gradient.",
+    ),
+    Diagnosis(
         "unsafe-code",
         "Unsafe code",
         "Generated code is verified before it runs; this code contains something that no node generates.",
