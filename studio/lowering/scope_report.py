@@ -24,9 +24,9 @@ def report_at(report: Report, location: Location) -> Report:
     if scope is None:
         return Report()
     return Report(
-        tuple(_problems(report, scope)),
-        _inside(report.nodes, scope.prefix),
-        wire_labels(report.checked, scope),
+        problems=tuple(_problems(report, scope)),
+        nodes=_inside(report.nodes, scope.prefix),
+        wires=wire_labels(report.checked, scope),
         dataflow=report.dataflow,
     )
 

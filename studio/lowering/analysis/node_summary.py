@@ -13,6 +13,9 @@ from studio.nodes.types import NodeType, Role
 SIZES = {"kernel_size", "output_size"}
 """Parameters shown as a size, 3×3."""
 
+LISTS = {"dim", "dims"}
+"""Parameters whose whole numbers are not sizes: 0, 2."""
+
 HIDDEN = {"bias", "inplace", "device", "dtype"}
 """Parameters that are never shown."""
 
@@ -76,7 +79,7 @@ def _settings(node_type: NodeType, arguments: NodeArguments) -> list[str]:
             continue
         is_changed = name in arguments.explicit and value != parameter.default
         if (is_changed or name in ALWAYS_SHOWN or name in SIZES) and not _is_hidden(name, value):
-            shown.append(_setting(name, value))
+            shown.append(_setting(name, value, is_size=parameter.kind == "ints" and name not in LISTS))
     return shown
 
 
@@ -91,7 +94,7 @@ def _is_in_size_change(name: str, arguments: NodeArguments) -> bool:
     )
 
 
-def _setting(name: str, value: Any) -> str:
+def _setting(name: str, value: Any, *, is_size: bool) -> str:
     if name in SIZES:
         return _number(value if isinstance(value, tuple) else (value, value))
     if name == "batch_size":
@@ -103,11 +106,12 @@ def _setting(name: str, value: Any) -> str:
     label = name.replace("_", " ")
     if isinstance(value, bool):
         return label if value else f"no {label}"
-    return f"{label} {_number(value)}"
+    return f"{label} {_number(value, is_size=is_size)}"
 
 
-def _number(value: Any) -> str:
+def _number(value: Any, *, is_size: bool = True) -> str:
     if isinstance(value, tuple):
         items = cast("tuple[Any, ...]", value)
-        return ("×" if all(isinstance(item, int) for item in items) else ", ").join(map(_number, items))
+        is_size = is_size and all(isinstance(item, int) for item in items)
+        return ("×" if is_size else ", ").join(map(_number, items))
     return f"{value:g}" if isinstance(value, float) else str(value)

@@ -13,6 +13,8 @@ from studio.document.model import Endpoint
 from studio.training.probing.node_probe import NodeProbe
 
 BINS = 24
+MAX_ELEMENTS = 24
+"""Maximum number of elements of a tensor whose elements are kept."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +35,8 @@ class TensorStatistics:
     histogram: tuple[int, ...]
     """Counts in intervals of equal width from `low` to `high`, of floating-point values without zeros, which would hide
     the others after ReLU; empty if all values are equal."""
+    elements: tuple[float, ...] = ()
+    """All elements of a small tensor in row-major order, true as 1; empty for large ones."""
 
 
 def tensor_statistics(tensor: Any) -> TensorStatistics:
@@ -42,6 +46,7 @@ def tensor_statistics(tensor: Any) -> TensorStatistics:
     values = array.reshape(-1)
     if values.dtype == bool or values.dtype.kind not in "fiu":
         values = np.abs(values) if values.dtype.kind == "c" else values.astype(np.int64)
+    elements = tuple(map(float, values)) if values.size <= MAX_ELEMENTS else ()
     nan, infinite = 0, 0
     zeros = int(values.size - np.count_nonzero(values))
     if values.dtype.kind == "f":
@@ -52,12 +57,13 @@ def tensor_statistics(tensor: Any) -> TensorStatistics:
     shown = tuple(int(size) for size in array.shape), str(tensor.dtype.name), int(array.size)
     share = zeros / max(array.size, 1)
     if not values.size:
-        return TensorStatistics(*shown, 0.0, 0.0, 0.0, 0.0, share, nan, infinite, ())
+        return TensorStatistics(*shown, 0.0, 0.0, 0.0, 0.0, share, nan, infinite, (), elements)
     low, high = float(values.min()), float(values.max())
     counted = values[values != 0] if values.dtype.kind == "f" else values
     bins = np.histogram(counted, BINS, (low, high))[0] if low < high and np.isfinite(high - low) else ()
     mean, std = float(values.mean(dtype=np.float64)), float(values.std(dtype=np.float64))
-    return TensorStatistics(*shown, mean, std, low, high, share, nan, infinite, tuple(int(each) for each in bins))
+    counts = tuple(int(each) for each in bins)
+    return TensorStatistics(*shown, mean, std, low, high, share, nan, infinite, counts, elements)
 
 
 def wire_statistics(probe: NodeProbe, end: Endpoint) -> Iterator[Mapping[Endpoint, TensorStatistics]]:

@@ -96,6 +96,11 @@ def test_invalid_sizes_are_listed() -> None:
     assert info.summary == "lr = 0.001 · betas 0.8, 0.99"
 
 
+def test_whole_numbers_that_are_no_sizes_are_listed() -> None:
+    constant = Node("nn.ConstantTensor", {"size": [2, 2], "values": [1, 2, 3, 4]})
+    assert report(document({"table": constant})).nodes["table"].summary == "size 2×2 · values 1, 2, 3, 4"
+
+
 def test_unconnected_node_shows_its_arguments() -> None:
     info = report(document({"conv": Node("nn.Conv2d", {"out_channels": 8, "kernel_size": 3})})).nodes["conv"]
     assert info.arguments["stride"] == 1

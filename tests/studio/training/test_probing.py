@@ -71,6 +71,8 @@ def test_statistics_of_values() -> None:
     nothing = tensor_statistics(engine.tensor([float("nan")]))
     assert (nothing.nan, nothing.mean, nothing.histogram) == (1, 0.0, ())
     assert tensor_statistics(engine.zeros(0)).count == 0
+    assert tensor_statistics(engine.tensor([[1, 2], [3, 4]])).elements == (1, 2, 3, 4)
+    assert tensor_statistics(engine.zeros(5, 5)).elements == ()
 
 
 def test_values_before_a_problem_are_computed_without_loss_and_optimizer() -> None:

@@ -17,6 +17,8 @@ from studio.ui.project.wire_statistics import WireStatistics, WireStatisticsSour
 from studio.ui.widgets.announcement import announce
 
 _TENSORS = frozenset({PortType.TENSOR, PortType.LOSS})
+_ROW = 12
+"""Maximum number of elements in a row."""
 _BARS = "▁▂▃▄▅▆▇█"
 
 
@@ -100,15 +102,25 @@ def _lines(values: TensorStatistics) -> list[str]:
         return lines
     if values.count == 1:
         return [*lines, f"value <code>{number_format.measured(values.low)}</code>"]
+    if values.elements:
+        lines.append(_elements(values))
     named = (("mean", values.mean), ("std", values.std), ("min", values.low), ("max", values.high))
     texts = [(name, number_format.measured(value)) for name, value in named]
     texts.append(("zeros", number_format.percent(values.zeros)))
     cells = [f"<td>{name}&nbsp;</td><td><code>{text}</code>&nbsp;&nbsp;</td>" for name, text in texts]
     rows = ("".join(cells[:2]), "".join(cells[2:4]), cells[4])
     table = "".join(f"<tr>{row}</tr>" for row in rows)
-    bars = f"<code>{histogram_text(values.histogram)}</code>" if values.histogram else ""
-    head = "<br>".join(lines)
+    bars = f"<code>{histogram_text(values.histogram)}</code>" if values.histogram and not values.elements else ""
+    head = lines[0] if len(lines) == 1 else "".join([lines[0], *(f"<div>{line}</div>" for line in lines[1:])])
     return [f"{head}<table cellspacing=0 cellpadding=0>{table}</table>{bars}"]
+
+
+def _elements(values: TensorStatistics) -> str:
+    """The elements of a small tensor, a row for each index of the dimensions before the last one."""
+    width = min(values.shape[-1] if values.shape else 1, _ROW)
+    cells = [f"<td align=right><code>{value:.4g}</code>&nbsp;&nbsp;</td>" for value in values.elements]
+    rows = ("".join(cells[start : start + width]) for start in range(0, len(cells), width))
+    return f"<table cellspacing=0 cellpadding=0>{''.join(f'<tr>{row}</tr>' for row in rows)}</table>"
 
 
 def histogram_text(counts: tuple[int, ...]) -> str:
