@@ -89,7 +89,9 @@ class ProblemsPanel(QWidget):
         self._stack.setCurrentIndex(1 if ordered else 0)
         for index, part in enumerate(before):
             if part is not None and ordered:  # keep the keyboard focus, on the next problem if this one is gone
-                self.rows[min(index, len(self.rows) - 1)].take_focus(part)
+                row = self.rows[min(index, len(self.rows) - 1)]
+                row.show()  # Qt shows new rows later, and a hidden one can lose the focus until then
+                row.take_focus(part)
         if not ordered and any(before):
             self.emptied.emit()
 
