@@ -90,6 +90,10 @@ class Splits(ABC):
         """
         return ()
 
+    def sampled(self, rows: int) -> Splits:
+        """The same data with about this many of its rows, if reading all rows takes long; otherwise these splits."""
+        return self
+
     def unlabeled(self, path: Path) -> Samples | None:
         """Samples of another file or folder of the same format, with zeros as targets.
 

@@ -11,7 +11,10 @@ from studio.reference.block_picture import picture
 from studio.reference.markdown import escaped, fence, joined, table
 
 FIELDS = (
-    ("event", "`problem` (of the check), `warning` (of a run) or `failed` (what ends the command); not in findings"),
+    (
+        "event",
+        "`problem` (of the check), `warning` (of a run) or `failed` (what ends it); not in `gradwire data`",
+    ),
     ("severity", "`error` (no run is possible), `warning` (it trains badly, or figures mislead) or `hint`"),
     ("code", "stable code of the problem; see below"),
     ("message", "expected and actual values, and the next step"),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Annotated
+
 import typer
 
 from studio.cli.error_output import BAD_INPUT, print_json, print_text
@@ -10,20 +12,38 @@ from studio.cli.shared_options import Assignments, File, Json, Trust, print_prob
 from studio.lowering.check import check as check_document
 from studio.lowering.problems.problem_groups import grouped
 from studio.nodes.catalogue import catalogue
+from studio.training.data.data_inspector import DataInspector, Inspection
 
 
-def check(file: File, assignments: Assignments = None, trust: Trust = False, as_json: Json = False) -> None:
+def check(
+    file: File,
+    assignments: Assignments = None,
+    trust: Trust = False,
+    data: Annotated[
+        bool, typer.Option("--data", help="Also look at samples of the data, at most for about 2 seconds.")
+    ] = False,
+    as_json: Json = False,
+) -> None:
+    inspection = Inspection()
     with report_errors(as_json=as_json):
         document = read_project(file, assignments, trust=trust)
         report = check_document(document, catalogue(), base=project_folder(file))
+        if data:
+            inspection = DataInspector().inspect(report)
+            report = inspection.joined(report)
     print_problems(file, document, [*report.problems, *report.dismissed], as_json=as_json)
     errors, warnings, hints = len(report.errors), len(report.warnings), len(report.hints)
     if as_json:
         wires = {str(wire): carried for wire, carried in sorted(report.wires.items())}
         figures = {"parameters": report.parameters, "macs": report.macs, "wires": wires}
+        if data:
+            figures["data"] = [part.as_dict() for part in inspection.looked_at]
         counts = {"errors": errors, "warnings": warnings, "hints": hints, "dismissed": len(report.dismissed)}
         print_json({"event": "checked", **counts, **figures})
-    elif not errors:
+        return
+    for part in inspection.looked_at:
+        print_text(f"{file}: looked at {part}")
+    if not errors:
         texts = [_count(len(grouped(report.warnings, document.nodes)), "warning")]
         texts += [_count(len(grouped(report.hints, document.nodes)), "hint")] if hints else []
         texts += [f"{len(report.dismissed):,} dismissed"] if report.dismissed else []

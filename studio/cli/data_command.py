@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import Annotated
 
 import typer
@@ -12,7 +12,9 @@ from studio.cli.error_output import InputError, escape_control, print_json, prin
 from studio.cli.error_reporting import exit_with_error, report_errors
 from studio.cli.shared_options import Assignments, File, Json, project_folder, read_project
 from studio.document.model import Document
+from studio.lowering.analysis.dataflow import Dataflow
 from studio.lowering.analysis.node_graph import NodeGraph
+from studio.lowering.check import check
 from studio.lowering.problems.problem import Problem
 from studio.nodes.catalogue import catalogue
 from studio.training.data.data_chain import DATA_ROLES, ChainOpener, DataProblem, chain_to, data_node_for_selection
@@ -41,16 +43,15 @@ def data(
         name = _chosen_node(document, graph, node)
     try:
         chain = chain_to(name, document, graph, project_folder(file))
-        found = _compute_statistics(Preview(chain, ChainOpener().open(chain), document.training.seed))
+        preview = Preview(chain, ChainOpener().open(chain), document.training.seed)
+        found = _compute_statistics(preview, check(document, catalogue(), project_folder(file)).dataflow)
     except DataProblem as problem:
         exit_with_error(Problem("error", "bad-data", str(problem), node=problem.node), as_json=as_json)
     if as_json:
         spec, target = str(found.spec), str(found.target)
-        findings = [
-            {**finding.problem(found.node).within(document).as_dict(), "examples": finding.examples}
-            for finding in found.findings
-        ]
-        print_json({"event": "described", **asdict(found), "spec": spec, "target": target, "findings": findings})
+        problems = [problem.within(document).as_dict() for problem in found.problems]
+        figures = asdict(replace(found, problems=()))
+        print_json({"event": "described", **figures, "spec": spec, "target": target, "problems": problems})
         return
     for line in _statistics_lines(found, chain[0].name):
         print_text(line)
@@ -71,9 +72,9 @@ def _data_nodes(graph: NodeGraph) -> str:
     return ", ".join(name for name, kind in graph.types.items() if kind.role in DATA_ROLES) or "none"
 
 
-def _compute_statistics(preview: Preview) -> Statistics:
+def _compute_statistics(preview: Preview, flow: Dataflow | None) -> Statistics:
     found = None
-    for item in compute_statistics(preview):
+    for item in compute_statistics(preview, flow=flow):
         found = None if isinstance(item, Progress) else item
     assert found is not None
     return found
@@ -103,8 +104,8 @@ def _statistics_lines(found: Statistics, source: str) -> Iterator[str]:
     for name, channel in zip(columns, channels, strict=False):
         yield f"{name:{width}}" + _channel_columns(channel)
     yield from _omitted(len(channels), "columns")
-    for finding in found.findings:
-        yield f"{finding.severity}: {finding.message}"
+    for problem in found.problems:
+        yield f"{problem.severity}: {problem.message}"
 
 
 def _shorten(name: str) -> str:

@@ -108,9 +108,9 @@ class Checker:
             *code_problems(flow),
             *state_problems(flow),
         ]
-        problems = _unique(found, flow, flow.document)
+        problems = settle_problems(found, flow)
         if not flow.expansion.is_flat:
-            problems = [*_unique(own, flow, flow.expansion.document), *in_document(problems, flow.expansion)]
+            problems = [*_unique(own, flow, flow.expansion.document), *problems]
             problems = [problem.within(flow.expansion.document) for problem in problems]
             problems.sort(key=lambda problem: problem.rank)
         problems = list(with_dismissals(problems, flow.expansion.document))
@@ -129,6 +129,14 @@ class Checker:
 
 def _wiring(graph: NodeGraph) -> tuple[Problem, ...]:
     return (*wiring_problems(graph), *graph_mistakes(graph))
+
+
+def settle_problems(found: Iterable[Problem], flow: Dataflow) -> list[Problem]:
+    """Problems of the flat graph as problems of the document: by severity, each once, with fixes that fit together."""
+    problems = _unique(found, flow, flow.document)
+    if flow.expansion.is_flat:
+        return problems
+    return [problem.within(flow.expansion.document) for problem in in_document(problems, flow.expansion)]
 
 
 def _unique(found: Iterable[Problem], flow: Dataflow, document: Document) -> list[Problem]:

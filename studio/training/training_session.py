@@ -19,6 +19,7 @@ from studio.lowering.report import Report
 from studio.nodes.catalogue import Catalogue
 from studio.training.autograd_snapshot import capture_autograd
 from studio.training.compilation import explain_running
+from studio.training.data.data_inspector import DataInspector
 from studio.training.divergence import DivergenceDetector
 from studio.training.environment_record import fingerprints, machine_info, package_versions
 from studio.training.event_queue import EventQueue
@@ -57,6 +58,7 @@ class TrainingSession:
         device: overrides the document's
         seed: overrides the document's
         compile: compile training steps; overrides the document's
+        inspects_data: look at samples when the run starts, and warn of their problems
     """
 
     def __init__(
@@ -77,6 +79,7 @@ class TrainingSession:
         device: Device | None = None,
         seed: int | None = None,
         compile: bool | None = None,
+        inspects_data: bool = True,
     ) -> None:
         self.document = document
         self.folder = out if resume is None else resume.folder
@@ -89,6 +92,7 @@ class TrainingSession:
         self._resume = resume
         self._start_from = start_from
         self._get_report = get_report
+        self._inspects_data = inspects_data
         self._report: Report | None = None
         known = {} if resume is None else resume.settings
         self.settings = resolve_settings(
@@ -258,6 +262,8 @@ class TrainingSession:
         batches = task.setup()
         self._task = task
         self._warn_of_data(task)
+        if self._inspects_data:
+            self._inspect_data()
         files = fingerprints(batches.files)
         if resume is not None:
             self._check(resume, task, files)
@@ -358,6 +364,17 @@ class TrainingSession:
         for part, splits in zip(self._lowered().reading.parts, all_splits(task), strict=True):
             for found in splits.diagnostics(read_all=True):
                 self._events.put(Warned(data_problem(part.source, found).within(self.document)))
+
+    def _inspect_data(self) -> None:
+        """Warn of problems of the samples that the run trains on."""
+        report = self._checked(self._planned)
+        found = DataInspector().inspect(report, is_cancelled=lambda: self._requested == "stop")
+        known = {(each.code, each.node) for each in report.problems}
+        problems = [each for each in found.problems if (each.code, each.node) not in known]
+        looked_at = [part.as_dict() for part in found.looked_at]
+        self._recorder.describe(inspection={"looked_at": looked_at, "problems": [each.as_dict() for each in problems]})
+        for problem in problems:
+            self._events.put(Warned(problem.within(self.document)))
 
     def _warn(self, code: str, messages: Iterable[str]) -> None:
         for message in messages:

@@ -82,6 +82,7 @@ def _make_session(path: Path, number: int, base: Path, name: str, *, trust: bool
             resume=resumed,
             epochs=plan.epochs,
             steps=plan.steps,
+            inspects_data=False,
         )
     return TrainingSession(
         plan.document_of(number),
@@ -94,6 +95,7 @@ def _make_session(path: Path, number: int, base: Path, name: str, *, trust: bool
         steps=plan.steps,
         device=plan.device,
         compile=plan.compile,
+        inspects_data=False,
     )
 
 

@@ -20,6 +20,9 @@ from studio.nodes.types import NodeType, PortType, Role
 
 DATA_ROLES = frozenset({Role.SOURCE, Role.TRANSFORM, Role.DIVISION, Role.LOADER})
 
+MAX_SAMPLED_ROWS = 20_000
+"""Number of rows that are read of a large table."""
+
 _MAX_OPENED_LINKS = 32
 """Maximum number of cached opened links."""
 _MAX_SOURCES = 2
@@ -86,9 +89,14 @@ def chain_to(name: str, document: Document, graph: NodeGraph, base: Path | None)
 
 
 class ChainOpener:
-    """Opens chains. The common beginning of chains is opened once, until its files change."""
+    """Opens chains. The common beginning of chains is opened once, until its files change.
 
-    def __init__(self) -> None:
+    Args:
+        is_sampled: read only some rows of large tables that have not been read before
+    """
+
+    def __init__(self, *, is_sampled: bool = False) -> None:
+        self._is_sampled = is_sampled
         self._opened: OrderedDict[Chain, Splits] = OrderedDict()
         self._stamps: dict[ChainLink, FileStamps] = {}
 
@@ -104,7 +112,10 @@ class ChainOpener:
             key = chain[: index + 1]
             found = self._opened.get(key)
             if found is None:
-                found = self._opened[key] = _open_link(link, splits[-1] if splits else None)
+                found = _open_link(link, splits[-1] if splits else None)
+                if index == 0 and self._is_sampled:
+                    found = found.sampled(MAX_SAMPLED_ROWS)
+                self._opened[key] = found
                 if index == 0:
                     self._stamps[link] = file_stamps(list(found.files))
             self._opened.move_to_end(key)

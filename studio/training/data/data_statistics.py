@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import math
 import threading
+import time
 from collections import Counter
-from collections.abc import Generator
+from collections.abc import Generator, Iterator
 from dataclasses import dataclass, replace
 from hashlib import blake2b
 from typing import Any, TypeAlias
@@ -18,24 +20,21 @@ from engine.data.transforms.transform import Batch
 from engine.errors import DataError
 from engine.shape import Spec, count
 from studio.document.model import Document, Node
+from studio.lowering.analysis.dataflow import Dataflow
 from studio.lowering.checks.data_source_checks import data_problem
 from studio.lowering.problems.fix_conflicts import deduplicate_problems
 from studio.lowering.problems.problem import Problem
 from studio.training.data.data_chain import DataProblem, error_text
-from studio.training.data.data_findings import find_data_problems
+from studio.training.data.findings.find_problems import find_data_problems
 from studio.training.data.histogram import Histogram
+from studio.training.data.row_sampling import rows_at_intervals
 from studio.training.data.sample_display import Kind
 from studio.training.data.sample_preview import PARTS, STREAM_SAMPLES, Part, Preview
-from studio.training.data.statistics_records import ChannelFigures, Finding, Overlap, PartFigures, Statistics
+from studio.training.data.statistics_records import ChannelFigures, Overlap, PartFigures, Statistics
 from studio.training.warning_capture import capture_warnings
 
-MAX_BYTES = 256 * 2**20
-"""Maximum size of the samples that are read per part; larger parts are sampled at even intervals."""
-MAX_SAMPLES = 200_000
 MAX_CHANNELS = 256
 """Maximum number of columns or channels with separate statistics."""
-MAX_TARGETS = 20_000_000
-
 _MAX_POINTS = 1000
 _MAX_ROWS = 5
 _CHUNK_BYTES = 8 * 2**20
@@ -43,6 +42,22 @@ _CHUNK_SAMPLES = 4096
 _TARGETS_PER_READ = 65_536
 _DIGEST = 16
 """Size of a digest in bytes."""
+
+
+@dataclass(frozen=True, slots=True)
+class ReadingLimits:
+    """How many samples of each part are read. Larger parts are sampled at even intervals."""
+
+    bytes: int = 256 * 2**20
+    samples: int = 200_000
+    targets: int = 20_000_000
+    """Number of targets that are read to count classes."""
+    deadline: float = math.inf
+    """Time of `time.monotonic()` at which reading ends, with what was read so far."""
+
+    @property
+    def is_over(self) -> bool:
+        return time.monotonic() > self.deadline
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,8 +72,12 @@ class Progress:
 StatisticsUpdate: TypeAlias = Progress | Statistics
 
 
-def compute_statistics(preview: Preview) -> Generator[StatisticsUpdate, None, None]:
-    """Compute the statistics of the samples at a node without augmentations, step by step while iterated.
+def compute_statistics(preview: Preview, flow: Dataflow | None = None) -> Generator[StatisticsUpdate, None, None]:
+    """Compute the statistics and problems of the samples at a node without augmentations, step by step while iterated.
+
+    Args:
+        preview: the opened chain to the node
+        flow: the graph that uses the samples, so that problems of their use are found too
 
     Yields:
         Progress, and finally Statistics.
@@ -66,6 +85,21 @@ def compute_statistics(preview: Preview) -> Generator[StatisticsUpdate, None, No
     Raises:
         DataProblem: the source cannot be read.
     """
+    for item in collect_statistics(preview):
+        if isinstance(item, Progress):
+            yield item
+            continue
+        try:
+            problems = [*_source_problems(preview), *find_data_problems(item, preview, flow)]
+        except Exception as error:
+            raise DataProblem(item.node, error_text(error)) from error
+        yield replace(item, problems=tuple(sorted(problems, key=lambda problem: problem.rank)))
+
+
+def collect_statistics(
+    preview: Preview, limits: ReadingLimits = ReadingLimits()
+) -> Generator[StatisticsUpdate, None, None]:
+    """Like `compute_statistics`, without problems."""
     node = preview.chain[-1].name
     skipped: list[str] = []
     reader = threading.current_thread()
@@ -80,7 +114,7 @@ def compute_statistics(preview: Preview) -> Generator[StatisticsUpdate, None, No
             samples = _samples(preview, part)
             if samples is not None:
                 parts[part] = samples
-        chosen = {part: _rows_to_read(samples, preview.after.input) for part, samples in parts.items()}
+        chosen = {part: _rows_to_read(samples, preview.after.input, limits) for part, samples in parts.items()}
         total, done = sum(map(len, chosen.values())), 0
         yield Progress(0, total)
         collectors: list[_PartCollector] = []
@@ -88,25 +122,24 @@ def compute_statistics(preview: Preview) -> Generator[StatisticsUpdate, None, No
             for part, samples in parts.items():
                 collector = _PartCollector(part, samples, preview)
                 collectors.append(collector)
-                for start in range(0, min(len(samples), MAX_TARGETS) if preview.class_names else 0, _TARGETS_PER_READ):
-                    collector.count_classes(np.arange(start, min(start + _TARGETS_PER_READ, len(samples), MAX_TARGETS)))
+                for rows in _target_rows(samples, limits) if preview.class_names else ():
+                    collector.count_classes(rows)
                     yield Progress(done, total)
-                for rows in _chunks(chosen[part], preview.after.input):
+                for rows in _chunks(chosen[part], preview.after.input, limits):
+                    if collector.looked_at and limits.is_over:
+                        break
                     collector.add_rows(rows)
                     done += len(rows)
                     yield Progress(done, total)
-        problems = _source_problems(preview)
     except Exception as error:
         raise DataProblem(node, error_text(error)) from error
-    figures = tuple(collector.figures(len(chosen[collector.part])) for collector in collectors)
+    figures = tuple(collector.figures() for collector in collectors)
     overlap = _overlap(*collectors) if len(collectors) == 2 else None
     after = preview.after
     names, classes = preview.class_names, None if after.target.ndim else after.classes
-    found = Statistics(
+    yield Statistics(
         node, preview.kind, after.input, after.target, names, figures, overlap, classes, skipped=tuple(skipped)
     )
-    found = replace(found, findings=(*map(_finding, problems), *find_data_problems(found)))
-    yield replace(found, findings=tuple(sorted(found.findings, key=lambda finding: finding.severity)))
 
 
 def _source_problems(preview: Preview) -> list[Problem]:
@@ -114,10 +147,6 @@ def _source_problems(preview: Preview) -> list[Problem]:
     source = preview.chain[0]
     problems = [data_problem(source.name, each) for each in preview.splits[0].diagnostics(read_all=True)]
     return deduplicate_problems(problems, Document({source.name: Node(source.key, source.values)}))
-
-
-def _finding(problem: Problem) -> Finding:
-    return Finding(problem.code, problem.severity, problem.message, fix=problem.fix)
 
 
 def _samples(preview: Preview, part: Part) -> Samples | None:
@@ -130,19 +159,25 @@ def _bytes(spec: Spec) -> int:
     return 2**20 if spec.is_open else max(int(count(spec.shape)) * spec.dtype.itemsize, 1)
 
 
-def _rows_to_read(samples: Samples, spec: Spec) -> NDArray[np.int64]:
-    """All rows, or one row from each of `most` equal intervals."""
-    total = len(samples)
-    count_to_read = min(total, MAX_SAMPLES, max(MAX_BYTES // _bytes(spec), 1))
-    if count_to_read == total:
-        return np.arange(total)
-    edges = np.linspace(0, total, count_to_read + 1)
-    offsets = np.random.default_rng(0).random(count_to_read)  # so that alternating classes are sampled equally
-    return (edges[:-1] + offsets * np.diff(edges)).astype(np.int64)
+def _rows_to_read(samples: Samples, spec: Spec, limits: ReadingLimits) -> NDArray[np.int64]:
+    return rows_at_intervals(len(samples), min(limits.samples, max(limits.bytes // _bytes(spec), 1)))
 
 
-def _chunks(rows: NDArray[np.int64], spec: Spec) -> list[NDArray[np.int64]]:
+def _target_rows(samples: Samples, limits: ReadingLimits) -> Iterator[NDArray[np.int64]]:
+    """Blocks of rows whose classes are counted."""
+    rows = rows_at_intervals(len(samples), limits.targets)
+    for start in range(0, len(rows), _TARGETS_PER_READ):
+        if start and limits.is_over:
+            return
+        yield rows[start : start + _TARGETS_PER_READ]
+
+
+def _chunks(rows: NDArray[np.int64], spec: Spec, limits: ReadingLimits) -> list[NDArray[np.int64]]:
+    """Blocks of rows. With a deadline each is spread over all rows, so that reading can end after any of them."""
     step = min(max(_CHUNK_BYTES // _bytes(spec), 1), _CHUNK_SAMPLES)
+    number = -(-len(rows) // step)
+    if limits.deadline < math.inf:
+        return [rows[start::number] for start in range(number)]
     return [rows[start : start + step] for start in range(0, len(rows), step)]
 
 
@@ -167,6 +202,7 @@ class _PartCollector:
         self.pairs: Counter[bytes] = Counter()
         """Samples by the digests of input and target."""
         self._repeated = 0
+        self.looked_at = 0
         self._unreadable: list[tuple[int, str]] = []
         self._missing: list[int] = []
         self._infinite: list[int] = []
@@ -180,12 +216,16 @@ class _PartCollector:
         self._strays += [(int(rows[index]), int(targets[index])) for index in np.flatnonzero(~is_valid)[:5]]
 
     def add_rows(self, rows: NDArray[np.int64]) -> None:
+        self.looked_at += len(rows)
+        self._add(rows)
+
+    def _add(self, rows: NDArray[np.int64]) -> None:
         try:
             inputs, targets = self._samples.arrays(rows)
         except DataError as error:
             if len(rows) > 1:
                 for row in rows:
-                    self.add_rows(row[np.newaxis])
+                    self._add(row[np.newaxis])
                 return
             self._unreadable.append((int(rows[0]), str(error)))
             return
@@ -218,11 +258,11 @@ class _PartCollector:
                     : _MAX_ROWS - len(examples)
                 ]
 
-    def figures(self, looked_at: int) -> PartFigures:
+    def figures(self) -> PartFigures:
         return PartFigures(
             self.part,
             len(self._samples),
-            looked_at,
+            self.looked_at,
             tuple(self._classes.tolist()),
             tuple(self._strays[:5]),
             self._inputs.figures(),
@@ -348,4 +388,13 @@ def _overlap(training: _PartCollector, validation: _PartCollector) -> Overlap:
     return Overlap(count, len(shared), examples, count - same)
 
 
-__all__ = ["Progress", "StatisticsUpdate", "by_channel", "channel_names", "compute_statistics", "target_names"]
+__all__ = [
+    "Progress",
+    "ReadingLimits",
+    "StatisticsUpdate",
+    "by_channel",
+    "channel_names",
+    "collect_statistics",
+    "compute_statistics",
+    "target_names",
+]

@@ -113,6 +113,8 @@ class Preview:
         self.chain = chain
         self.splits = splits
         self.seed = seed
+        self.measured: dict[Any, Any] = {}
+        """Measurements of these samples that rules make, by key."""
         self._rows: dict[tuple[Part, int], NDArray[np.int64]] = {}
 
     @property

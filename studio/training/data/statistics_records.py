@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
 
 from engine.shape import Spec
-from studio.lowering.problems.problem import Fix, Problem
+from studio.lowering.problems.problem import Problem
 from studio.training.data.histogram import Counts
 from studio.training.data.sample_display import Kind
 from studio.training.data.sample_preview import Part
@@ -75,23 +74,6 @@ class Overlap:
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
-    """A finding about the data."""
-
-    code: str
-    severity: Literal["error", "warning"]
-    message: str
-    """The finding with numbers, and how to fix it."""
-    examples: tuple[tuple[Part, int], ...] = ()
-    """Example samples: part and row."""
-    fix: Fix | None = None
-
-    def problem(self, node: str) -> Problem:
-        """Convert to a problem of a node."""
-        return Problem(self.severity, self.code, self.message, node=node, fix=self.fix)
-
-
-@dataclass(frozen=True, slots=True)
 class Statistics:
     """Statistics of the samples at a node."""
 
@@ -107,11 +89,11 @@ class Statistics:
     """Number of classes of the targets; None if they are not classes."""
     skipped: tuple[str, ...] = ()
     """Images that cannot be decoded and are replaced by others, each with the reason."""
-    findings: tuple[Finding, ...] = ()
-    """Data problems, errors first."""
+    problems: tuple[Problem, ...] = ()
+    """Problems of the data, errors first."""
 
     def part(self, part: Part) -> PartFigures | None:
         return next((figures for figures in self.parts if figures.part == part), None)
 
 
-__all__ = ["ChannelFigures", "Finding", "Overlap", "PartFigures", "Statistics"]
+__all__ = ["ChannelFigures", "Overlap", "PartFigures", "Statistics"]

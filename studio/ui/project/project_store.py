@@ -16,6 +16,7 @@ from studio.document.locked_nodes import check_locked
 from studio.document.model import Document
 from studio.lowering.problems.problem import Fix, Problem
 from studio.lowering.report import Report
+from studio.training.data.data_inspector import Inspection
 from studio.ui.project.background_checker import BackgroundChecker, Check
 from studio.ui.project.fix_previewer import FixPreviewer
 
@@ -33,7 +34,7 @@ class ProjectStore(QObject):
     document_changed = Signal(object, object)
     """The old and the new Document."""
     report_changed = Signal(object)
-    """The Report with the problems of the last run, without hidden problems of new nodes."""
+    """The Report with the problems of samples and of the last run, without hidden problems of new nodes."""
     selection_changed = Signal(object)
     """Frozenset of the selected nodes' paths."""
     restored = Signal(object, object)
@@ -64,6 +65,7 @@ class ProjectStore(QObject):
         self._locked: frozenset[str] = frozenset()
         self._check_report = Report()
         self._run_problems: tuple[Problem, ...] = ()
+        self._inspection = Inspection()
         self._attempted_nodes: frozenset[str] = frozenset()
         """Nodes that were in the graph when the user last tried to run it."""
         self._report = Report()
@@ -94,7 +96,7 @@ class ProjectStore(QObject):
 
     @property
     def check_report(self) -> Report:
-        """Report of the check, without problems of the last run."""
+        """Report of the check, without problems of samples and of the last run."""
         return self._check_report
 
     @property
@@ -215,6 +217,17 @@ class ProjectStore(QObject):
         self.history.mark_unsaved()
         self._emit_saved()
 
+    @property
+    def inspection(self) -> Inspection:
+        """The newest inspection of samples. It may lag the document by seconds."""
+        return self._inspection
+
+    def set_inspection(self, inspection: Inspection) -> None:
+        """Set the problems of samples, which are shown until those of a later document are known."""
+        if inspection != self._inspection:
+            self._inspection = inspection
+            self._publish()
+
     def set_run_problems(self, problems: Iterable[Problem]) -> None:
         """Set the problems of the last run, which are shown until the next edit or run."""
         self._run_problems = tuple(problems)
@@ -284,11 +297,19 @@ class ProjectStore(QObject):
         self._publish()
 
     def _publish(self) -> None:
-        found = self._check_report.problems
+        checked = self._check_report
+        if self._inspection.problems or self._inspection.dismissed:
+            checked = self._inspection.at(self.document).joined(checked)
+        found = checked.problems
         ready = self._attempted_nodes | {end.node for wire in self.document.wires for end in (wire.source, wire.target)}
         problems = tuple(each for each in found if each.code not in _NEW_NODE_PROBLEMS or each.node in ready)
-        problems += tuple(problem for problem in self._run_problems if problem not in found)
-        report = replace(self._check_report, problems=problems) if problems != found else self._check_report
+        known = {(problem.code, problem.node) for problem in problems}
+        problems += tuple(
+            problem
+            for problem in self._run_problems
+            if problem.node is None or (problem.code, problem.node) not in known
+        )
+        report = replace(checked, problems=problems) if problems != found else checked
         self._report = report
         self.report_changed.emit(report)
 

@@ -36,6 +36,7 @@ from studio.ui.panels.inspector.port_order import port_section
 from studio.ui.panels.log_panel import LogPanel
 from studio.ui.panels.problems_panel import ProblemsPanel
 from studio.ui.panels.runs.runs_panel import RunsPanel
+from studio.ui.project.background_inspector import BackgroundInspector
 from studio.ui.project.block_libraries import BlockLibraries
 from studio.ui.project.block_library_actions import BlockLibraryActions
 from studio.ui.project.data_previewer import DataPreviewer
@@ -95,6 +96,7 @@ class ProjectView(QObject):
         self.problems = ProblemsPanel(store)
         self.previewer = DataPreviewer(store, self)
         self.data = DataPanel(store, self.previewer)
+        self.data_inspector = BackgroundInspector(store, self)
         self.autograd = AutogradPanel(store, runner)
         self.compile = CompilePanel(store, runner, project.explainer)
         self.overlay = CompileOverlay(self.canvas, project.explainer)
@@ -341,6 +343,7 @@ class ProjectView(QObject):
         self.canvas.close_view()
         self.autograd.close_view()
         self.previewer.close()
+        self.data_inspector.close()
         self.wire_statistics.close()
         self.time_measurer.close()
         self.fitter.close()

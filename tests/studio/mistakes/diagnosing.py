@@ -12,13 +12,17 @@ from studio.lowering.problems.problem import Problem
 from studio.nodes.catalogue import catalogue
 from studio.reference.mistakes.mistake import Mistake
 from studio.training import TrainingSession, Warned
+from studio.training.data.data_inspector import DataInspector
 
 
 def diagnose(document: Document, mistake: Mistake, base: Path) -> list[Problem]:
     """The problems that the stage of a mistake shows."""
     if mistake.stage == "run":
         return _of_run(document, mistake, base)
-    return list(check(document, catalogue(), base).problems)
+    report = check(document, catalogue(), base)
+    if mistake.stage == "data":
+        return list(DataInspector().inspect(report).joined(report).problems)
+    return list(report.problems)
 
 
 def _of_run(document: Document, mistake: Mistake, base: Path) -> list[Problem]:

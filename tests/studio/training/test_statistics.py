@@ -15,7 +15,7 @@ from engine.dtypes import float32
 from engine.shape import Spec
 from studio.document.model import Node
 from studio.training.data import data_statistics
-from studio.training.data.data_statistics import Progress, compute_statistics
+from studio.training.data.data_statistics import Progress, ReadingLimits, collect_statistics, compute_statistics
 from studio.training.data.histogram import BINS, Histogram
 from studio.training.data.statistics_records import Statistics
 from tests.studio.training.data_documents import arrays, chained, described, previewed
@@ -26,7 +26,7 @@ def of_arrays(folder: Path, inputs: np.ndarray, targets: np.ndarray, *more: Node
 
 
 def codes(found: Statistics) -> list[str]:
-    return [finding.code for finding in found.findings]
+    return [problem.code for problem in found.problems]
 
 
 def test_figures_are_those_of_numpy(tmp_path: Path) -> None:
@@ -79,10 +79,10 @@ def test_samples_in_both_parts_are_found(tmp_path: Path) -> None:
     assert found.overlap.count == len(twins) == found.overlap.contradictions
     row, other = found.overlap.examples[0]
     np.testing.assert_array_equal(left[row], right[other])
-    [finding] = [finding for finding in found.findings if finding.code == "overlap"]
-    assert f"{len(twins)} of {len(held)} validation samples have the same input as a training sample" in finding.message
-    assert "Remove the duplicates" in finding.message
-    assert finding.examples[:2] == (("validation", other), ("training", row))
+    [problem] = [problem for problem in found.problems if problem.code == "overlap"]
+    assert f"{len(twins)} of {len(held)} validation samples have the same input as a training sample" in problem.message
+    assert "Remove the duplicates" in problem.message
+    assert problem.evidence["examples"][:2] == [["validation", other], ["training", row]]
 
 
 def test_overlap_counts_samples_where_rows_are_repeated(tmp_path: Path) -> None:
@@ -94,12 +94,12 @@ def test_overlap_counts_samples_where_rows_are_repeated(tmp_path: Path) -> None:
     found = of_arrays(tmp_path, inputs, targets)
     assert found.overlap is not None
     assert (found.overlap.count, found.overlap.inputs, found.overlap.contradictions) == (263, 12, 1)
-    [finding] = [finding for finding in found.findings if finding.code == "overlap"]
-    assert finding.message.startswith(
+    [problem] = [problem for problem in found.problems if problem.code == "overlap"]
+    assert problem.message.startswith(
         "263 of 263 validation samples have the same input as a training sample (12 different inputs), for example"
     )
-    assert "1 of them has a different target there." in finding.message
-    assert "The 1,053 training samples have only 12 different inputs." in finding.message
+    assert "1 of them has a different target there." in problem.message
+    assert "The 1,053 training samples have only 12 different inputs." in problem.message
 
 
 def test_samples_without_numbers_are_led_to(tmp_path: Path) -> None:
@@ -107,15 +107,15 @@ def test_samples_without_numbers_are_led_to(tmp_path: Path) -> None:
     inputs[:, 0] = np.arange(40)
     inputs[7, 1:], inputs[8, 2], inputs[31, 2] = np.nan, np.inf, np.nan
     preview = previewed(chained(Node("data.NPY", {"path": arrays(tmp_path, inputs, np.arange(40) % 2).params["path"]})))
-    found = {finding.code: finding for finding in described(preview).findings}
+    found = {problem.code: problem for problem in described(preview).problems}
     parts = {"training": preview.after.train, "validation": preview.after.validation}
 
     def at(code: str) -> set[int]:
-        places = found[code].examples
+        places = found[code].evidence["examples"]
         return {int(parts[part].arrays(np.array([row]))[0][0][0]) for part, row in places}
 
     assert at("missing") == {7, 31} and at("infinite") == {8}
-    part, row = found["infinite"].examples[0]
+    part, row = found["infinite"].evidence["examples"][0]
     assert f"first in {part} sample {row}. The loss" in found["infinite"].message
 
 
@@ -127,7 +127,7 @@ def test_what_looks_wrong_is_said_with_numbers(tmp_path: Path) -> None:
     targets = np.zeros(400, np.int64)
     targets[:30] = 2
     found = of_arrays(tmp_path, inputs, targets, Node("data.HoldOut", {"validation": 0.5, "stratify": True}))
-    said = {finding.code: finding.message for finding in found.findings}
+    said = {problem.code: problem.message for problem in found.problems}
     assert "1 number of " in said["missing"] and "is missing (NaN), in number 0, first in " in said["missing"]
     assert "Add Fill missing" in said["missing"]
     assert "infinite" in said["infinite"]
@@ -142,7 +142,7 @@ def test_clean_data_are_left_in_peace() -> None:
 
 def test_numbers_that_are_nearly_equal_are_found() -> None:
     made = described(previewed(chained("data.Digits", "transforms.ToFloat")))
-    [narrow] = [finding for finding in made.findings if finding.code == "narrow"]
+    [narrow] = [problem for problem in made.problems if problem.code == "narrow"]
     assert narrow.message.startswith("All training inputs lie between 0 and 0.0627, ")
     assert codes(described(previewed(chained("data.Digits", Node("transforms.Normalize", {"std": 16.0}))))) == []
 
@@ -155,9 +155,9 @@ def test_labels_beyond_the_classes_are_named(tmp_path: Path) -> None:
     preview = previewed(chained(Node("data.CIFAR", {"folder": str(tmp_path / "i")})))
     preview.__dict__["class_names"] = tuple(map(str, range(5)))
     found = described(preview)
-    [finding] = [finding for finding in found.findings if finding.code == "stray-class"]
-    assert finding.severity == "error"
-    assert "Training sample 5 has class index 5 but valid indices are 0 to 4" in finding.message
+    [problem] = [problem for problem in found.problems if problem.code == "stray-class"]
+    assert problem.severity == "error"
+    assert "Training sample 5 has class index 5 but valid indices are 0 to 4" in problem.message
 
 
 def test_images_that_do_not_decode_are_left_out_and_named(tmp_path: Path) -> None:
@@ -167,24 +167,27 @@ def test_images_that_do_not_decode_are_left_out_and_named(tmp_path: Path) -> Non
             Image.new("L", (8, 8), 40 * number).save(tmp_path / name / f"{number}.png")
     (tmp_path / "cat" / "1.png").write_bytes(b"no image")
     found = described(previewed(chained(Node("data.ImageFolder", {"folder": str(tmp_path), "validation": 0.0}))))
-    [finding] = [finding for finding in found.findings if finding.code == "unreadable"]
-    assert finding.message.startswith("1 sample of training cannot be read, for example ")
-    assert "1.png" in finding.message
+    [problem] = [problem for problem in found.problems if problem.code == "unreadable"]
+    assert problem.message.startswith("1 sample of training cannot be read, for example ")
+    assert "1.png" in problem.message
     assert found.parts[0].channels[0].numbers == 11 * 64
     skipping = Node("data.ImageFolder", {"folder": str(tmp_path), "validation": 0.0, "on_error": "skip"})
-    [finding] = [finding for finding in described(previewed(chained(skipping))).findings if finding.code == "skipped"]
-    assert finding.message.startswith("1 image is skipped: ")
-    assert finding.message.endswith("is not a readable image. Remove it. The next image replaces it.")
+    [problem] = [problem for problem in described(previewed(chained(skipping))).problems if problem.code == "skipped"]
+    assert problem.message.startswith("1 image is skipped: ")
+    assert problem.message.endswith("is not a readable image. Remove it. The next image replaces it.")
 
 
-def test_large_data_are_sampled_and_that_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(data_statistics, "MAX_SAMPLES", 50)
-    found = of_arrays(tmp_path, np.random.default_rng(0).random((1000, 2)), np.arange(1000) % 10)
+def test_large_data_are_sampled_and_that_is_said(tmp_path: Path) -> None:
+    made = arrays(tmp_path, np.random.default_rng(0).random((1000, 2)), np.arange(1000) % 10)
+    [*_, found] = collect_statistics(previewed(chained(made)), ReadingLimits(samples=50))
+    assert isinstance(found, Statistics)
     training = found.parts[0]
     assert (training.samples, training.looked_at) == (800, 50)
     assert sum(training.classes) == 800, "classes are counted of all"
-    monkeypatch.setattr(data_statistics, "MAX_BYTES", 160)
-    assert of_arrays(tmp_path, np.zeros((1000, 2)), np.arange(1000) % 10).parts[0].looked_at == 10
+    [*_, fewer] = collect_statistics(previewed(chained(made)), ReadingLimits(bytes=160))
+    assert isinstance(fewer, Statistics) and fewer.parts[0].looked_at == 10
+    [*_, late] = collect_statistics(previewed(chained(made)), ReadingLimits(deadline=0.0))
+    assert isinstance(late, Statistics) and late.parts[0].looked_at == 800, "at least one block is read"
 
 
 def test_it_shows_progress_and_can_be_cancelled(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -231,7 +234,7 @@ def test_columns_of_targets_have_separate_metrics(tmp_path: Path, columns: int) 
     assert both == [39, 1]
     lows = [min(part.targets[place].low for part in found.parts) for place in range(columns)]
     assert lows == list(range(columns))
-    assert any(f"in {names[-1]}" in finding.message for finding in found.findings)
+    assert any(f"in {names[-1]}" in problem.message for problem in found.problems)
 
 
 def test_targets_that_are_pictures_have_figures_together(tmp_path: Path) -> None:
@@ -245,13 +248,13 @@ def test_prices_that_count_as_classes_are_reported(tmp_path: Path, highest: int)
     prices = np.linspace(10, highest, 60).astype(np.int64)
     source = arrays(tmp_path, np.random.default_rng(0).random((60, 4)), prices)
     found = described(previewed(chained(source)))
-    [finding] = found.findings
-    assert finding.code == "numbers-as-classes"
-    assert f"read as {highest + 1:,} classes for 48 training samples" in finding.message
+    [problem] = found.problems
+    assert problem.code == "numbers-as-classes"
+    assert f"read as {highest + 1:,} classes for 48 training samples" in problem.message
     assert bool(found.class_names) is (highest < 10_000)
     learned = Node(source.type, {**source.params, "task": "numbers"})
     again = described(previewed(chained(learned)))
-    assert (again.findings, again.target) == ((), Spec((1,), float32))
+    assert (again.problems, again.target) == ((), Spec((1,), float32))
     assert again.parts[0].targets[0].high + again.parts[1].targets[0].high >= highest
 
 

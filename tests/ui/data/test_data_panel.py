@@ -194,11 +194,11 @@ def test_narrow_panel_stacks_statistics_without_gaps(qtbot: QtBot, window: MainW
     window.resize(1100, 1300)
     qtbot.waitUntil(lambda: page.width() < 820)
     QApplication.processEvents()
-    last = page.findings.geometry().bottom()
+    last = page.problems.geometry().bottom()
     assert 0 < page._balance.geometry().top() - last < 40
 
 
-def test_overlap_finding_links_to_its_samples(qtbot: QtBot, tmp_path: Path, show: Show) -> None:
+def test_overlap_problem_links_to_its_samples(qtbot: QtBot, tmp_path: Path, show: Show) -> None:
     inputs = np.random.default_rng(0).random((60, 5))
     inputs[30:] = inputs[:30]
     panel = show(chained(arrays(tmp_path, inputs, np.arange(60) % 2)))
@@ -206,9 +206,9 @@ def test_overlap_finding_links_to_its_samples(qtbot: QtBot, tmp_path: Path, show
     qtbot.waitUntil(panel.statistics.sheet.isVisible)
     found = panel._previewer.statistics
     assert found is not None and found.overlap is not None
-    [finding] = found.findings
-    part, row = finding.examples[0]
-    links = [link for link in panel.statistics.findings.parentWidget().findChildren(QPushButton) if link.isVisible()]
+    [problem] = found.problems
+    part, row = problem.evidence["examples"][0]
+    links = [link for link in panel.statistics.problems.parentWidget().findChildren(QPushButton) if link.isVisible()]
     assert links[0].text() == f"{part.capitalize()} {row}"
     click(links[0])
     qtbot.waitUntil(lambda: panel.detail.isVisible() and f"#{row}" in panel.detail.title.text())
@@ -364,7 +364,7 @@ def test_long_column_names_leave_room_for_values(qtbot: QtBot, tmp_path: Path, s
     assert numbers.model().headerData(0, Qt.Orientation.Vertical, Qt.ItemDataRole.ToolTipRole) == name
 
 
-def test_finding_about_an_identifier_column_has_a_fix(qtbot: QtBot, tmp_path: Path, show: Show) -> None:
+def test_problem_about_an_identifier_column_has_a_fix(qtbot: QtBot, tmp_path: Path, show: Show) -> None:
     rows = "".join(f"{row},{row % 7},{'uv'[row % 2]}\n" for row in range(60))
     (tmp_path / "table.csv").write_text(f"Q&A id,a,y\n{rows}")
     panel = show(chained(Node("data.CSV", {"path": str(tmp_path / "table.csv"), "target": "y"})))

@@ -6,7 +6,9 @@ from PySide6.QtCore import QEvent, QSize, Qt, Signal
 from PySide6.QtWidgets import QFrame, QProgressBar, QSplitter, QStackedLayout, QVBoxLayout, QWidget
 
 from studio.lowering.analysis.block_types import known_type
+from studio.lowering.problems.problem import Problem
 from studio.training.data.sample_preview import Facts, Part
+from studio.training.data.statistics_records import Statistics
 from studio.ui.panels.data.data_panel_header import DataPanelHeader
 from studio.ui.panels.data.sample_detail import SampleDetail
 from studio.ui.panels.data.sample_grid import SampleGrid
@@ -137,6 +139,7 @@ class DataPanel(QWidget):
         previewer.samples_ready.connect(self._show_samples)
         previewer.sample_ready.connect(self._show_detail)
         previewer.statistics_changed.connect(self._show_statistics)
+        self._store.report_changed.connect(self._show_statistics)
 
     def _show_page(self) -> None:
         state = self._previewer.state
@@ -231,8 +234,9 @@ class DataPanel(QWidget):
 
     def _show_statistics(self) -> None:
         previewer = self._previewer
-        self.statistics.show_state(previewer.statistics, previewer.progress, previewer.statistics_problem)
         statistics = previewer.statistics
+        problems = () if statistics is None else self._problems(statistics)
+        self.statistics.show_state(statistics, problems, previewer.progress, previewer.statistics_problem)
         self.table.show_figures(statistics.part(self.header.selection.part) if statistics is not None else None)
         if (
             self.header.page == "statistics"
@@ -244,6 +248,13 @@ class DataPanel(QWidget):
             and not previewer.was_cancelled
         ):
             previewer.compute_statistics()
+
+    def _problems(self, statistics: Statistics) -> tuple[Problem, ...]:
+        """The problems of the samples, and those of how the graph uses them if it has a single loader."""
+        inspection, known = self._store.inspection, {each.code for each in statistics.problems}
+        has_one_loader = len({part.node for part in inspection.looked_at}) == 1
+        used = (each for each in inspection.problems if has_one_loader and each.code not in known)
+        return tuple(sorted((*statistics.problems, *used), key=lambda problem: problem.rank))
 
 
 class _LoadingView(QWidget):

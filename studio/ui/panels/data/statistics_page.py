@@ -1,8 +1,8 @@
-"""Statistics of the data: findings, class balance, and figures of each column or channel."""
+"""Statistics of the data: problems, class balance, and figures of each column or channel."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 
 from PySide6.QtCore import QSize, Qt, Signal
@@ -21,9 +21,10 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from studio.lowering.problems.problem import Problem
 from studio.training.data.data_statistics import Progress
 from studio.training.data.sample_preview import Part
-from studio.training.data.statistics_records import ChannelFigures, Finding, Statistics
+from studio.training.data.statistics_records import ChannelFigures, Statistics
 from studio.ui import number_format
 from studio.ui.panels.data.distribution_charts import COLORS, ClassBars, HistogramView, PointsView, number
 from studio.ui.panels.fix_button import fix_button
@@ -47,9 +48,9 @@ _BESIDE, _BELOW = (3, 2, 6), (0, 0, 1)
 
 class StatisticsPage(QWidget):
     sample_requested = Signal(str, int)
-    """Show an example of a finding: data part and row."""
+    """Show an example of a problem: data part and row."""
     fix_requested = Signal(object)
-    """Apply the fix of a finding."""
+    """Apply the fix of a problem."""
 
     def __init__(
         self, *, describe: Callable[[], object], cancel: Callable[[], object], fix_previewer: FixPreviewer
@@ -57,6 +58,7 @@ class StatisticsPage(QWidget):
         super().__init__()
         self._fix_previewer = fix_previewer
         self._statistics: Statistics | None = None
+        self._problems: Sequence[Problem] = ()
         self._stack = QStackedLayout(self)
         self.empty = EmptyState(
             "metric",
@@ -75,16 +77,19 @@ class StatisticsPage(QWidget):
         for page in (self.empty, self.working, self.failed, self.sheet):
             self._stack.addWidget(page)
 
-    def show_state(self, statistics: Statistics | None, progress: Progress | None, problem: str) -> None:
+    def show_state(
+        self, statistics: Statistics | None, problems: Sequence[Problem], progress: Progress | None, failure: str
+    ) -> None:
+        """Show statistics with the problems of the data, progress, or why there are no statistics."""
         if progress is not None:
             self.working.show_progress(progress)
             self._stack.setCurrentWidget(self.working)
         elif statistics is not None:
-            if statistics is not self._statistics:
-                self._fill(statistics)
+            if statistics is not self._statistics or problems != self._problems:
+                self._fill(statistics, problems)
             self._stack.setCurrentWidget(self.sheet)
-        elif problem:
-            self.failed.set_text("Statistics could not be computed", problem)
+        elif failure:
+            self.failed.set_text("Statistics could not be computed", failure)
             self._stack.setCurrentWidget(self.failed)
         else:
             self._stack.setCurrentWidget(self.empty)
@@ -110,11 +115,11 @@ class StatisticsPage(QWidget):
         left.setSpacing(6)
         self.counts = QVBoxLayout()
         self.counts.setSpacing(4)
-        self.findings = QVBoxLayout()
-        self.findings.setSpacing(8)
+        self.problems = QVBoxLayout()
+        self.problems.setSpacing(8)
         left.addLayout(self.counts)
         left.addSpacing(4)
-        left.addLayout(self.findings)
+        left.addLayout(self.problems)
         left.addStretch(1)
         self._balance = QWidget()
         middle = QVBoxLayout(self._balance)
@@ -144,10 +149,10 @@ class StatisticsPage(QWidget):
         self._row.addLayout(right, _BESIDE[2])
         return page
 
-    def _fill(self, statistics: Statistics) -> None:
-        self._statistics = statistics
+    def _fill(self, statistics: Statistics, problems: Sequence[Problem]) -> None:
+        self._statistics, self._problems = statistics, problems
         _clear(self.counts)
-        _clear(self.findings)
+        _clear(self.problems)
         for part in statistics.parts:
             analyzed = "" if part.looked_at == part.samples else f", {part.looked_at:,} of them analyzed"
             size = number_format.count(part.samples, "samples")
@@ -159,13 +164,15 @@ class StatisticsPage(QWidget):
                 self.counts.addWidget(duplicates)
         if len(statistics.parts) == 1:
             self.counts.addWidget(label("No validation samples", "dim"))
-        for finding in statistics.findings:
+        for problem in problems:
             button = None
-            if (fix := finding.fix) is not None:
+            if (fix := problem.fix) is not None:
                 button = fix_button(fix, partial(self.fix_requested.emit, fix), self._fix_previewer)
-            self.findings.addWidget(_FindingRow(finding, self.sample_requested.emit, button))
-        if not statistics.findings:
-            self.findings.addWidget(_FindingRow(Finding("ok", "warning", "No problems found."), None))
+            examples = problem.evidence.get("examples", ())
+            row = _ProblemRow(problem.severity, problem.message, examples, self.sample_requested.emit, button)
+            self.problems.addWidget(row)
+        if not problems:
+            self.problems.addWidget(_ProblemRow("ok", "No problems found."))
         self._balance.setVisible(bool(statistics.class_names))
         self._balance_caption.setText(" / ".join(part.part for part in statistics.parts))
         self.bars.show_statistics(statistics)
@@ -212,13 +219,15 @@ class _ColorSwatch(QFrame):
         self.setStyleSheet(f"background: {theme.current().series[COLORS[self._part]]}; border-radius: 2px;")
 
 
-class _FindingRow(QWidget):
-    """A finding with its fix and clickable examples."""
+class _ProblemRow(QWidget):
+    """A problem with its fix and clickable examples; "ok" if there is none."""
 
     def __init__(
         self,
-        finding: Finding,
-        show: Callable[[str, int], object] | None,
+        icon: str,
+        message: str,
+        examples: Sequence[tuple[str, int]] = (),
+        show: Callable[[str, int], object] | None = None,
         fix: QWidget | None = None,
     ) -> None:
         super().__init__()
@@ -226,19 +235,18 @@ class _FindingRow(QWidget):
         row.setContentsMargins(0, 0, 0, 0)
         row.setSpacing(8)
         top = QVBoxLayout()
-        is_fine = show is None
-        top.addWidget(IconWidget("ok" if is_fine else finding.severity, "ok" if is_fine else finding.severity))
+        top.addWidget(IconWidget(icon, icon))
         top.addStretch(1)
         row.addLayout(top)
         column = QVBoxLayout()
         column.setSpacing(2)
-        column.addWidget(label(finding.message, wrap=True, selectable=True))
+        column.addWidget(label(message, wrap=True, selectable=True))
         below = QHBoxLayout()
         below.setSpacing(4)
         if fix is not None:
             below.addWidget(fix)
         if show is not None:
-            for part, index in finding.examples[:2]:
+            for part, index in examples[:2]:
                 below.addWidget(
                     buttons.text_button(f"{part.capitalize()} {index}", partial(show, part, index), kind="link")
                 )

@@ -1,0 +1,171 @@
+"""Looks at samples of all loaders of a checked document, within seconds, and reports their problems."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections import OrderedDict
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
+from typing import Any
+
+from engine.data.splits import Splits
+from studio.document.model import Document
+from studio.lowering.analysis.dataflow import Dataflow
+from studio.lowering.check import settle_problems
+from studio.lowering.problems.dismissal import with_dismissals
+from studio.lowering.problems.problem import Problem
+from studio.lowering.report import Report
+from studio.nodes.types import Role
+from studio.training.data.data_chain import Chain, ChainOpener, DataProblem, chain_to
+from studio.training.data.data_statistics import Progress, ReadingLimits, collect_statistics
+from studio.training.data.findings.find_problems import find_data_problems
+from studio.training.data.sample_preview import Part, Preview
+from studio.training.data.statistics_records import Statistics
+
+SECONDS = 2.0
+"""Time within which the samples of a document are looked at."""
+_SHARE_FOR_READING = 0.5
+"""Share of the time that reads samples; the rest is for opening the data and for rules that read more."""
+_BYTES, _SAMPLES, _TARGETS = 8 * 2**20, 10_000, 2_000_000
+_REMEMBERED = 8
+"""Number of chains whose statistics are cached."""
+
+REPLACED = {"sorted-samples": "not-shuffled"}
+"""Codes of problems of samples, with the problem of the check that has the same cause."""
+
+
+@dataclass(frozen=True, slots=True)
+class LookedAt:
+    """How many samples of a part were looked at."""
+
+    node: str
+    part: Part
+    looked_at: int
+    samples: int
+    """Estimated for tables that are not read completely."""
+
+    def __str__(self) -> str:
+        noun = f"{self.part} samples at {self.node}"
+        return f"{self.looked_at:,} of {self.samples:,} {noun}"
+
+    def as_dict(self) -> dict[str, Any]:
+        return {"node": self.node, "part": self.part, "looked_at": self.looked_at, "samples": self.samples}
+
+
+@dataclass(frozen=True, slots=True)
+class Inspection:
+    """The problems of the samples of a document."""
+
+    problems: tuple[Problem, ...] = ()
+    dismissed: tuple[Problem, ...] = ()
+    """Problems that the document dismisses. They are not in `problems`."""
+    looked_at: tuple[LookedAt, ...] = ()
+    is_cancelled: bool = False
+
+    def at(self, document: Document) -> Inspection:
+        """For another version of the document: without problems of removed nodes, with its dismissals."""
+        kept = [each for each in (*self.problems, *self.dismissed) if each.node_on_canvas in document.nodes]
+        return replace(self, **_by_dismissal(kept, document))
+
+    def joined(self, report: Report) -> Report:
+        """The report of a check with the problems of the samples; a cause that both show is reported once."""
+        causes = {REPLACED[each.code] for each in self.problems if each.code in REPLACED}
+        known = {(each.code, each.node) for each in (*report.problems, *report.dismissed)}
+        added = [each for each in self.problems if (each.code, each.node) not in known]
+        problems = [*(each for each in report.problems if each.code not in causes), *added]
+        dismissed = (each for each in self.dismissed if (each.code, each.node) not in known)
+        ordered = tuple(sorted(problems, key=lambda problem: problem.rank))
+        return replace(report, problems=ordered, dismissed=(*report.dismissed, *dismissed))
+
+
+class DataInspector:
+    """Inspects successive versions of a document. Samples of chains that an edit did not change are not read again."""
+
+    def __init__(self) -> None:
+        self._opener = ChainOpener(is_sampled=True)
+        self._known: OrderedDict[Chain, tuple[Splits, Preview, Statistics]] = OrderedDict()
+        self._lock = threading.Lock()
+        self.readings = 0
+        """Number of chains whose samples were read."""
+
+    def inspect(
+        self, report: Report, *, seconds: float = SECONDS, is_cancelled: Callable[[], bool] = lambda: False
+    ) -> Inspection:
+        """Look at samples of every loader that a run uses. Never raises because of data; can be called in any thread.
+
+        Args:
+            report: the check of the document
+            seconds: time after which reading ends
+            is_cancelled: called between blocks of samples; once it returns true, the result is empty
+        """
+        if report.dataflow is None:
+            return Inspection()
+        flow, start = report.checked, time.monotonic()
+        problems: list[Problem] = []
+        looked_at: list[LookedAt] = []
+        loaders = [name for name in flow.graph.with_role(Role.LOADER) if name in flow.graph.needed]
+        with self._lock:
+            for position, name in enumerate(loaders):
+                share = _SHARE_FOR_READING * (position + 1) / len(loaders)
+                known = self._read(name, flow, start + share * seconds, is_cancelled)
+                if is_cancelled():
+                    return Inspection(is_cancelled=True)
+                if known is not None:
+                    preview, found = known
+                    problems += _problems(found, preview, flow)
+                    looked_at += [LookedAt(name, each.part, each.looked_at, each.samples) for each in found.parts]
+        found = _by_dismissal(settle_problems(problems, flow), report.document)
+        return Inspection(**found, looked_at=tuple(looked_at))
+
+    def _read(
+        self, loader: str, flow: Dataflow, deadline: float, is_cancelled: Callable[[], bool]
+    ) -> tuple[Preview, Statistics] | None:
+        """The statistics of samples at a loader; None if they cannot be read, which is a problem of the check."""
+        try:
+            chain = chain_to(loader, flow.document, flow.graph, flow.base)
+            splits = self._opener.open(chain)
+            known = self._known.get(chain)
+            if known is None or known[0] is not splits[0]:
+                preview = Preview(chain, splits, 0)
+                found = _statistics(preview, ReadingLimits(_BYTES, _SAMPLES, _TARGETS, deadline), is_cancelled)
+                if found is None:
+                    return None
+                self.readings += 1
+                known = self._known[chain] = splits[0], preview, found
+        except DataProblem:
+            return None
+        self._known.move_to_end(chain)
+        while len(self._known) > _REMEMBERED:
+            self._known.popitem(last=False)
+        return known[1:]
+
+
+def _by_dismissal(problems: Iterable[Problem], document: Document) -> dict[str, Any]:
+    """The fields `problems` and `dismissed` of an inspection."""
+    found = list(with_dismissals(problems, document))
+    return {
+        "problems": tuple(each for each in found if not each.dismissed),
+        "dismissed": tuple(each for each in found if each.dismissed),
+    }
+
+
+def _statistics(preview: Preview, limits: ReadingLimits, is_cancelled: Callable[[], bool]) -> Statistics | None:
+    """None if cancelled."""
+    for item in collect_statistics(preview, limits):
+        if is_cancelled():
+            return None
+        if not isinstance(item, Progress):
+            return item
+    return None
+
+
+def _problems(found: Statistics, preview: Preview, flow: Dataflow) -> list[Problem]:
+    """The problems of samples at a loader, except those that the check reports as well."""
+    try:
+        return list(find_data_problems(found, preview, flow))
+    except DataProblem:  # a sample that a rule reads
+        return []
+
+
+__all__ = ["SECONDS", "DataInspector", "Inspection", "LookedAt"]
