@@ -52,17 +52,17 @@ def pages() -> Iterator[tuple[str, str]]:
                 ),
                 fence("sh", "gradwire schema"),
                 "## Properties",
-                _table(project_schema, {"training": "Training settings.", "description": "Free text."}),
+                schema_table(project_schema, {"training": "Training settings.", "description": "Free text."}),
                 "## A node",
                 "The key in `nodes` is the node's name: a Python identifier, used as attribute of the generated class.",
-                _table(project_schema["$defs"]["Node"], documented(model.Node)),
+                schema_table(project_schema["$defs"]["Node"], documented(model.Node)),
                 "## A block",
                 (
                     "A definition in `blocks` is a graph that nodes of type `block.NAME`, its instances, stand for. "
                     "Nodes of type `port.Input` and `port.Output` are the ports. A block contains layers, operations "
                     "and instances of other blocks, and becomes a `Module` class."
                 ),
-                _table(project_schema["properties"]["blocks"]["additionalProperties"], documented(model.Block)),
+                schema_table(project_schema["properties"]["blocks"]["additionalProperties"], documented(model.Block)),
                 "An instance sets promoted parameters, and `repeat` for copies in a row, each with other weights:",
                 fence("json", json.dumps(BLOCKS, indent=2)),
                 "## A frame",
@@ -70,10 +70,10 @@ def pages() -> Iterator[tuple[str, str]]:
                     "The key in `frames` is the frame's name, a Python identifier. Frames, and the reroute points in "
                     "`routes`, are layout: they have no effect on the computation."
                 ),
-                _table(project_schema["$defs"]["Frame"], documented(model.Frame)),
+                schema_table(project_schema["$defs"]["Frame"], documented(model.Frame)),
                 "## Training settings",
                 "Set them in the inspector when no node is selected, or for one run with `--set training.NAME=VALUE`.",
-                _table(project_schema["$defs"]["TrainingSettings"], documented(model.TrainingSettings)),
+                schema_table(project_schema["$defs"]["TrainingSettings"], documented(model.TrainingSettings)),
                 "## Example",
                 fence("json", EXAMPLE.read_text(encoding="utf-8")),
                 "## JSON Schema",
@@ -99,7 +99,8 @@ def documented(cls: type) -> dict[str, str]:
     return docstrings
 
 
-def _table(structure: Mapping[str, Any], helps: Mapping[str, str]) -> str:
+def schema_table(structure: Mapping[str, Any], helps: Mapping[str, str]) -> str:
+    """A table of the properties of an object in a JSON Schema."""
     rows = [
         (
             code(name),

@@ -56,6 +56,7 @@ COMMANDS = {
     ),
     "blocks": ("studio.cli.block_commands:COMMANDS", "List, show, export and import blocks of the libraries."),
     "schema": ("studio.cli.template_commands:print_schema", "Print the JSON Schema of the project file format."),
+    "lesson": ("studio.cli.lesson_commands:COMMANDS", "List, show and check lessons."),
     "templates": ("studio.cli.template_commands:list_templates", "List the project templates."),
     "new": ("studio.cli.template_commands:new", "Create a project from a template."),
 }

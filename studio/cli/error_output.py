@@ -6,9 +6,10 @@ import json
 import re
 import sys
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from studio.lowering.problems.diagnosis import Severity
+if TYPE_CHECKING:  # `gradwire --help` must not import the studio
+    from studio.lowering.problems.diagnosis import Severity
 
 FAILED, BAD_INPUT, UNTRUSTED, INTERRUPTED, CLOSED_PIPE = 1, 2, 3, 130, 141
 

@@ -17,6 +17,7 @@ from studio.document.files import project_files
 from studio.document.files.project_schema import schema
 from studio.document.files.project_templates import template, templates
 from studio.document.model import Document
+from studio.lessons.lesson_schema import lesson_schema
 
 
 def list_templates(as_json: Json = False) -> None:
@@ -45,8 +46,10 @@ def new(
     print_text(f"Created {out} from template {key}")
 
 
-def print_schema() -> None:
-    print_text(json.dumps(schema(), indent=2))
+def print_schema(
+    lesson: Annotated[bool, typer.Option("--lesson", help="Print the schema of lesson files.")] = False,
+) -> None:
+    print_text(json.dumps(lesson_schema() if lesson else schema(), indent=2))
 
 
 __all__ = ["list_templates", "new", "print_schema"]

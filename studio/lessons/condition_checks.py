@@ -68,14 +68,17 @@ def _node(condition: NodeExists, situation: Situation, graph: GraphView) -> Feed
     if most == 0:
         goal = f"There is no {name.removeprefix('a ')}{path}"
         return _result(not found, goal, f"{found[0]} is there." if found else "", f"Remove {(found or [''])[0]}.")
+    if not condition.node.startswith("@"):
+        action = f"Wire it so that it lies{path}." if path else "Add it, with this name."
+        found_text = f"{name} does not lie there." if path else "It is missing."
+        return _result(bool(found), f"{name} lies{path}" if path else f"{name} exists", found_text, action, name)
     least = condition.at_least
     goal = f"There is {name}{path}" if least <= 1 else f"There are {least} nodes like {name}{path}"
     if most is not None and len(found) > most:
         action = f"Remove {len(found) - most} of them."
         return Feedback(is_met=False, goal=f"{goal}, at most {most}", found=f"There are {len(found)}.", action=action)
-    missing = f"There is no such node{path}." if not found else f"There are only {len(found)}."
-    verb = "Add" if condition.node.startswith("@") else "Add or wire"
-    return _result(len(found) >= least, goal, missing, f"{verb} {name}{path}.")
+    missing = "There is none." if not found else f"There are only {len(found)}."
+    return _result(len(found) >= least, goal, missing, f"Add {name}{path}.")
 
 
 def _between(condition: NodeExists) -> str:
@@ -130,14 +133,16 @@ def _wire(condition: WireExists, situation: Situation, graph: GraphView) -> Feed
 def _shape(condition: ShapeIs, situation: Situation, graph: GraphView) -> Feedback:
     shape, dtype = condition.shape, condition.dtype
     texts = ([] if shape is None else ["×".join(map(str, shape)) or "scalar"]) + ([dtype] if dtype else [])
-    goal = f"{_port_name(condition.output)} is {' '.join(texts)}"
+    goal = _sentence(f"{_port_name(condition.output)} is {' '.join(texts)}")
     specs = [
         (end, info.outputs[end.port])
         for end in graph.ports(condition.output)
         if (info := situation.report.nodes.get(end.node)) is not None and end.port in info.outputs
     ]
     if not specs:
-        is_wrong = f"The shape of {_port_name(condition.output)} is not known."
+        if not graph.find(condition.output.rpartition(".")[0]):
+            return Feedback(is_met=False, goal=goal, found="There is no such node.", action="Add it.")
+        is_wrong = "Its shape is not known."
         return Feedback(is_met=False, goal=goal, found=is_wrong, action="Connect its inputs and solve the problems.")
     is_met = any(
         (shape is None or _has_shape(spec.shape, shape)) and (not dtype or spec.dtype.name == dtype)
@@ -195,7 +200,7 @@ def _parameters(condition: ParametersAre, situation: Situation, graph: GraphView
 
 def _figure(condition: FigureIs, situation: Situation, graph: GraphView) -> Feedback:
     goal = f"{condition.which} {condition.figure} is {_range(condition.at_least, condition.at_most)}"
-    goal = goal[:1].upper() + goal[1:]
+    goal = _sentence(goal)
     if (missing := _no_current_run(situation)) is not None:
         return replace(missing, goal=goal)
     run = situation.last_run
@@ -256,8 +261,7 @@ def _matches(run: MeasuredRun, condition: RunExists) -> bool:
 def _value(condition: ValueIs, situation: Situation, graph: GraphView) -> Feedback:
     wanted = _range(condition.at_least, condition.at_most) if condition.equals is None else _number(condition.equals)
     which = "" if condition.statistic == "value" else f"{condition.statistic} of "
-    goal = f"{which}{_port_name(condition.output)} is {wanted}"
-    goal = goal if goal.startswith(_port_name(condition.output)) else goal[:1].upper() + goal[1:]
+    goal = _sentence(f"{which}{_port_name(condition.output)} is {wanted}")
     ends = graph.ports(condition.output)
     measured = [
         (end, value) for end in ends if (value := measured_value(situation, end, condition.statistic)) is not None
@@ -316,7 +320,12 @@ def _result(is_met: bool, goal: str, found: str, action: str, node: str | None =
 
 def _port_name(ref: str) -> str:
     node, _, port = ref.rpartition(".")
-    return f"{name_of(node)}.{port}" if not ref.startswith("@") else f"{port} of {name_of(node)}"
+    return f"{name_of(node)}.{port}" if not ref.startswith("@") else f"the {port} of {name_of(node)}"
+
+
+def _sentence(text: str) -> str:
+    """The text with a capital letter, unless it starts with the name of a port."""
+    return text if "." in text.partition(" ")[0] else text[:1].upper() + text[1:]
 
 
 def _wanted(condition: ParameterIs | SettingIs) -> str:

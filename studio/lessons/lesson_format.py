@@ -25,7 +25,7 @@ from studio.lessons.solution_edits import check_edit
 VERSION = 1
 """The current format version."""
 _VERSION_FIELD, _PROJECT = "gradlesson", "project"
-_LONG = ("text", "explanation")
+LONG = ("text", "explanation")
 """Texts that are written as lists of lines if they have several."""
 
 
@@ -131,7 +131,7 @@ def _joined_step(step: object) -> object:
     if not isinstance(step, dict):
         return step
     fields = cast("dict[str, Any]", step)
-    return {name: _joined_text(value) if name in _LONG else value for name, value in fields.items()}
+    return {name: _joined_text(value) if name in LONG else value for name, value in fields.items()}
 
 
 def _joined_text(value: object) -> object:
@@ -149,7 +149,7 @@ def _step(step: dict[str, Any], depth: int) -> str:
 
 
 def _field(name: str, value: Any, depth: int) -> str:
-    if name in _LONG and "\n" in value:
+    if name in LONG and "\n" in value:
         return _short_lines(value.split("\n"), depth)
     return _short_lines(value, depth)
 
@@ -174,4 +174,4 @@ def _json(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False, allow_nan=False)
 
 
-__all__ = ["VERSION", "dumps", "loads"]
+__all__ = ["LONG", "VERSION", "dumps", "loads"]

@@ -15,7 +15,7 @@ from studio.training.data.data_chain import ChainOpener
 from studio.training.probing.node_probe import NodeProbe, ProbeError
 from studio.training.probing.tensor_statistics import TensorStatistics, tensor_statistics
 from studio.training.runs.metric_points import MetricSource
-from studio.training.runs.run_history import Run
+from studio.training.runs.run_history import MetricsFollower, Run, RunFolder, run_from_stored
 from studio.training.runs.run_resuming import load_weights
 
 ValueReader = Callable[[Endpoint], TensorStatistics | None]
@@ -69,6 +69,26 @@ class Situation:
         return self.runs[-1] if self.runs else None
 
 
+def finished_runs(folder: Path) -> tuple[MeasuredRun, ...]:
+    """The finished runs in the folder of a project's runs, oldest first. Unreadable runs are left out."""
+    found: list[MeasuredRun] = []
+    for number, stored in enumerate(RunFolder(folder).scan(), 1):
+        run = run_from_stored(stored, range(number))
+        follower = MetricsFollower(stored.folder)
+        try:
+            run.read_document()
+        except FileError:
+            continue
+        is_complete = False
+        while not is_complete:
+            update = follower.read()
+            run.apply_update(update)
+            is_complete = update.is_complete
+        if (measured := MeasuredRun.of(run)) is not None:
+            found.append(measured)
+    return tuple(found)
+
+
 def value_reader(report: Report, runs: tuple[MeasuredRun, ...], opener: ChainOpener | None = None) -> ValueReader:
     """Reads values for the first batch, with the weights of the last run if it trained this graph.
 
@@ -107,4 +127,4 @@ def _figures(run: Run) -> Iterator[tuple[str, tuple[float, ...]]]:
             yield f"{prefix}_{quantity}", values
 
 
-__all__ = ["MeasuredRun", "Situation", "ValueReader", "value_reader"]
+__all__ = ["MeasuredRun", "Situation", "ValueReader", "finished_runs", "value_reader"]

@@ -12,6 +12,7 @@ from studio.document.document_errors import FileError
 from studio.lessons.lesson import Lesson, student
 from studio.lessons.lesson_files import load, save, shipped_lesson, shipped_lessons
 from studio.lessons.lesson_format import dumps, loads
+from studio.lessons.lesson_schema import lesson_schema
 
 FIRST = "01-tensors-and-shapes"
 
@@ -88,3 +89,11 @@ def test_a_lesson_needs_no_task() -> None:
     del content["task"]
     read = loads(json.dumps(content))
     assert isinstance(read, Lesson) and read.all_steps == read.steps
+
+
+def test_shipped_lessons_fit_the_json_schema() -> None:
+    jsonschema = pytest.importorskip("jsonschema")
+    validator = jsonschema.Draft202012Validator(lesson_schema())
+    for lesson in shipped_lessons():
+        validator.validate(json.loads(dumps(lesson)))
+    assert not validator.is_valid(json.loads(_damaged(steps__0__conditions=[{"check": "telepathy"}])))
