@@ -19,6 +19,7 @@ from studio.lowering.checks.common_mistakes import graph_mistakes, value_mistake
 from studio.lowering.checks.data_source_checks import data_source_problems
 from studio.lowering.checks.data_split_checks import data_split_problems
 from studio.lowering.checks.gradient_checks import gradient_problems
+from studio.lowering.checks.losses.loss_problems import loss_problems
 from studio.lowering.checks.memory_check import memory_problems
 from studio.lowering.checks.operation_checks import operation_problems
 from studio.lowering.checks.parameter_checks import parameter_problems
@@ -101,6 +102,7 @@ class Checker:
             *data_split_problems(flow),
             *schedule_problems(flow),
             *value_mistakes(flow),
+            *loss_problems(flow),
             *gradient_problems(flow),
             *operation_problems(flow),
             *sequence_problems(flow),

@@ -10,6 +10,7 @@ from typing import Any, TypeAlias
 
 import msgspec
 
+from engine.data.samples import Side
 from engine.dtypes import float32, int64
 from engine.shape import Dim, Spec
 from studio.document.blocks.block_expansion import Expansion
@@ -32,6 +33,7 @@ from studio.lowering.analysis.node_summary import summary
 from studio.lowering.analysis.scope_graphs import ScopeGraph
 from studio.lowering.analysis.shared_arguments import SharedArguments
 from studio.lowering.analysis.training_length import data_steps, training_length
+from studio.lowering.analysis.value_range import ValueRange
 from studio.lowering.schedules.schedule_context import ScheduleContext, TrainingLength
 from studio.lowering.user_code.code_loader import is_trusted
 from studio.nodes.python_node import PYTHON, source_of
@@ -110,6 +112,11 @@ class Dataflow:
         """Range of the inputs at a node in some training samples; None if they cannot be read."""
         steps = data_steps(name, self.graph, self.facts, self.base, transformed=True)
         return self._evaluator.scale(steps) if steps else None
+
+    def values(self, name: str, on: Side) -> ValueRange | None:
+        """Values of the inputs or targets at a node in some training samples; None if they cannot be read."""
+        steps = data_steps(name, self.graph, self.facts, self.base, transformed=True)
+        return self._evaluator.values(steps, on) if steps else None
 
     def split(self, name: str) -> SplitOutcome | None:
         """Result of a split node; None if it has no samples. May read the data."""

@@ -14,7 +14,7 @@ import numpy as np
 
 import engine
 from engine.data.diagnostics import Diagnostic
-from engine.data.samples import Samples
+from engine.data.samples import Samples, Side
 from engine.data.splits import Splits, check_sizes
 from engine.errors import EngineError, ShapeError
 from engine.nn.functional.reduction import exact_shapes
@@ -24,6 +24,7 @@ from studio.lowering.analysis.check_budget import TOTAL_SECONDS, Budget, OverBud
 from studio.lowering.analysis.data_nodes import apply_data_node, split_transform_arguments
 from studio.lowering.analysis.input_scale import InputScale, measure_input_scale
 from studio.lowering.analysis.optimizer_trial import try_steps
+from studio.lowering.analysis.value_range import ValueRange, measure_range
 from studio.lowering.codegen import syntax_trees
 from studio.lowering.codegen.operation_calls import operation_call
 from studio.lowering.error_translation import translate_error
@@ -157,6 +158,10 @@ class NodeEvaluator:
         """Range of the inputs of a data chain; None if they cannot be read."""
         return self._cached(_measure_scale, steps)
 
+    def values(self, steps: Sequence[DataStep], on: Side) -> ValueRange | None:
+        """Values of the inputs or targets of a data chain; None if they cannot be read."""
+        return self._cached(_measure_inputs if on == "inputs" else _measure_targets, steps)
+
     def _cached(self, work: Callable[[Sequence[DataStep]], tuple[Any, FileStamps]], steps: Sequence[DataStep]) -> Any:
         key = (work, *((node_type.target, hashable_arguments(arguments)) for node_type, arguments in steps))
         cached = self._data_results.get(key)
@@ -200,6 +205,22 @@ def _measure_scale(steps: Sequence[DataStep]) -> tuple[InputScale | None, FileSt
     try:
         splits = _open_chain(steps)
         return measure_input_scale(splits.train), file_stamps(list(splits.files))
+    except Exception:  # noqa: BLE001 - errors are reported where the data is read
+        return None, ()
+
+
+def _measure_inputs(steps: Sequence[DataStep]) -> tuple[ValueRange | None, FileStamps]:
+    return _measure_values(steps, "inputs")
+
+
+def _measure_targets(steps: Sequence[DataStep]) -> tuple[ValueRange | None, FileStamps]:
+    return _measure_values(steps, "targets")
+
+
+def _measure_values(steps: Sequence[DataStep], on: Side) -> tuple[ValueRange | None, FileStamps]:
+    try:
+        splits = _open_chain(steps)
+        return measure_range(splits.train, on), file_stamps(list(splits.files))
     except Exception:  # noqa: BLE001 - errors are reported where the data is read
         return None, ()
 

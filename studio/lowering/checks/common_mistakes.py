@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from engine.shape import Dim, Spec
+from engine.shape import Spec
 from studio.document.graph_walk import walk
 from studio.document.model import Endpoint, Node
 from studio.lowering.analysis.dataflow import Dataflow
@@ -13,7 +13,6 @@ from studio.lowering.analysis.node_evaluation import SampleSpec
 from studio.lowering.analysis.node_facts import NodeFacts
 from studio.lowering.analysis.node_graph import NodeGraph
 from studio.lowering.checks.embedding_checks import few_embeddings
-from studio.lowering.checks.size_origins import origin_of_size
 from studio.lowering.checks.upstream_causes import (
     ENCODER,
     is_uneven,
@@ -21,7 +20,7 @@ from studio.lowering.checks.upstream_causes import (
     joins_batches,
     too_few_encoded_classes,
 )
-from studio.lowering.checks.value_paths import LINEAR_GROUPS, linear_behind, values_at
+from studio.lowering.checks.value_paths import LINEAR_GROUPS, linear_behind
 from studio.lowering.problems import quick_fixes
 from studio.lowering.problems.problem import Problem
 from studio.nodes.types import Role
@@ -30,25 +29,10 @@ HIGHEST_ADAPTIVE_RATE = 0.1
 """Highest plausible learning rate of adaptive optimizers; usual values are 100 times smaller."""
 
 ADAPTIVE = "Adaptive"
-REDUNDANT_ACTIVATIONS = {
-    "nn.CrossEntropyLoss": {"nn.Softmax": "softmax", "nn.LogSoftmax": "log-softmax", "nn.Sigmoid": "a sigmoid"},
-    "nn.BCEWithLogitsLoss": {"nn.Sigmoid": "a sigmoid", "nn.LogSigmoid": "a log-sigmoid", "nn.Softmax": "softmax"},
-}
-"""Activations that must not precede a loss, because the loss already applies them, by loss."""
-
-PROBABILITIES = {"nn.Softmax": "softmax", "nn.LogSoftmax": "log-softmax"}
-
-LOG_PROBABILITY_LOSSES = frozenset({"nn.NLLLoss", "nn.KLDivLoss"})
-
-SCORE_LOSSES = frozenset(REDUNDANT_ACTIVATIONS)
-"""Losses that expect raw scores."""
 
 
 def graph_mistakes(graph: NodeGraph) -> Iterator[Problem]:
     """Mistakes visible from node types and wires."""
-    for loss in graph.with_role(Role.LOSS):
-        if path := values_at(graph, loss, "input"):
-            yield from _check_loss_input(graph, loss, [end.node for end in path])
     for name, node_type in graph.types.items():
         if node_type.group in LINEAR_GROUPS and name not in graph.muted:
             yield from _check_consecutive_linear(graph, name)
@@ -56,9 +40,6 @@ def graph_mistakes(graph: NodeGraph) -> Iterator[Problem]:
 
 def value_mistakes(flow: Dataflow) -> Iterator[Problem]:
     """Mistakes visible from parameters and shapes."""
-    for name in flow.graph.with_role(Role.LOSS):
-        if name in flow.facts:
-            yield from _check_class_count(flow, name, flow.facts[name])
     for name in flow.graph.with_role(Role.OPTIMIZER):
         if name in flow.facts:
             yield from _check_learning_rate(name, flow.facts[name])
@@ -66,8 +47,6 @@ def value_mistakes(flow: Dataflow) -> Iterator[Problem]:
         if name in flow.facts:
             yield from _check_loader(flow, name, flow.facts[name])
     for name, facts in flow.facts.items():
-        if facts.type.key in PROBABILITIES:
-            yield from _check_softmax_dimension(name, facts)
         if facts.type.key == "nn.Embedding":
             yield from few_embeddings(flow, name, facts)
         if facts.arguments.values.get("inplace"):
@@ -76,125 +55,6 @@ def value_mistakes(flow: Dataflow) -> Iterator[Problem]:
             yield from _check_concatenation(flow, name, facts)
         if facts.type.key == ENCODER:
             yield from too_few_encoded_classes(flow, name)
-
-
-# -- losses -----------------------------------------------------------------------------------
-
-
-def _check_loss_input(graph: NodeGraph, loss: str, path: list[str]) -> Iterator[Problem]:
-    """Check the node that computes the input of a loss, the last of the path to it."""
-    dropout = next((layer for layer in path if graph.types[layer].group == "Dropout"), None)
-    yield from _check_activation(graph, loss, path[-1])
-    if loss_problem := _check_unbounded_scores(graph, loss, path[-1]):
-        yield loss_problem
-    elif dropout is not None:
-        message = (
-            f"{dropout} applies dropout to the scores right before {loss}, which only adds noise to the loss. "
-            f"Remove {dropout}."
-        )
-        fix = quick_fixes.bypass(dropout, graph.types[dropout].inputs[0].name)
-        yield Problem("warning", "dropout-on-scores", message, node=dropout, fix=fix)
-
-
-def _check_activation(graph: NodeGraph, loss: str, before: str) -> Iterator[Problem]:
-    loss_type, last = graph.types[loss], graph.types[before]
-    if not last.inputs:
-        return
-    fix = quick_fixes.bypass(before, last.inputs[0].name)
-    activation = REDUNDANT_ACTIVATIONS.get(loss_type.key, {}).get(last.key)
-    if activation is not None:
-        contained = "softmax" if loss_type.key == "nn.CrossEntropyLoss" else "a sigmoid"
-        message = (
-            f"{before} applies {activation} before {loss}, which already applies {contained}, so gradients become "
-            "small and "
-            f"training is slow. Remove {before}: {loss} expects raw scores."
-        )
-        yield Problem("warning", "squashed-scores", message, node=before, fix=fix)
-    elif loss_type.key in SCORE_LOSSES and last.key in ("nn.ReLU", "nn.ReLU6"):
-        message = (
-            f"{before} removes the negative scores that {loss} needs. Remove {before}: "
-            "the last layer before this loss needs no activation."
-        )
-        yield Problem("warning", "relu-on-scores", message, node=before, fix=fix)
-    elif loss_type.key in LOG_PROBABILITY_LOSSES and last.key == "nn.Softmax":
-        message = f"{loss} expects log-probabilities but {before} outputs probabilities. Use LogSoftmax at {before}."
-        fix = quick_fixes.retype(before, "nn.LogSoftmax", keep=("dim",))
-        yield Problem("warning", "no-log-probabilities", message, node=before, fix=fix)
-
-
-def _check_unbounded_scores(graph: NodeGraph, loss: str, scorer: str) -> Problem | None:
-    """Unbounded scores at a loss that expects probabilities or log-probabilities."""
-    key = graph.types[loss].key
-    if graph.types[scorer].group not in LINEAR_GROUPS:
-        return None
-    if key == "nn.BCELoss":
-        message = (
-            f"{loss} expects probabilities between 0 and 1 but {scorer} outputs unbounded scores. "
-            f"Use BCEWithLogitsLoss, or insert Sigmoid before {loss}."
-        )
-        fix = quick_fixes.retype(loss, "nn.BCEWithLogitsLoss")
-        return Problem("error", "no-probabilities", message, node=loss, port="input", fix=fix)
-    if key in LOG_PROBABILITY_LOSSES:
-        message = f"{loss} expects log-probabilities but {scorer} outputs unbounded scores, so the loss has no minimum."
-        title = f"Insert LogSoftmax before {loss}"
-        fix, remedy = (
-            quick_fixes.insert(Endpoint(loss, "input"), Node("nn.LogSoftmax", {"dim": 1}), title=title),
-            f"{title}.",
-        )
-        if key == "nn.NLLLoss":
-            fix, remedy = quick_fixes.retype(loss, "nn.CrossEntropyLoss"), "Use CrossEntropyLoss."
-        return Problem("warning", "no-log-probabilities", f"{message} {remedy}", node=loss, port="input", fix=fix)
-    return None
-
-
-def _check_class_count(flow: Dataflow, loss: str, facts: NodeFacts) -> Iterator[Problem]:
-    """The number of scores differs from the number of classes, or there is only one class."""
-    scores, target, classes = facts.spec("input"), facts.spec("target"), _data_classes(flow, loss)
-    end = flow.graph.source(loss, "input")
-    if (
-        facts.type.key not in ("nn.CrossEntropyLoss", "nn.NLLLoss")
-        or scores is None
-        or target is None
-        or scores.ndim < 2
-    ):
-        return
-    if end is None or classes is None or not isinstance(scores.shape[1], int) or scores.shape[1] == classes:
-        return
-    if facts.outcome.failure and scores.ndim != target.ndim + 1:
-        return  # dimension 1 does not contain scores; the shape is a separate problem
-    if classes == 1:
-        *_, source = walk([loss], lambda node: _target_source(flow, node))
-        message = f"All targets of {source} have the same class, so {loss} has nothing to learn. Check its labels."
-        yield Problem("warning", "one-class", message, node=source, affected=loss)
-        return
-    found, cause = scores.shape[1], origin_of_size(flow, end, 1)
-    out = next((p.name for p in flow.facts[cause].type.params if p.name.startswith("out_")), None)
-    fix = None if out is None else quick_fixes.assign(cause, out, classes)
-    remedy = f"Set {out} of {cause} to {classes}." if out else f"Change {cause} to output {classes}."
-    evidence = f"The data has {classes} classes but {cause} outputs scores for {found}"
-    if found < classes:
-        message = f"{evidence}, so {loss} has no score for the other classes. {remedy}"
-        yield Problem("error", "too-few-classes", message, node=cause, fix=fix)
-    else:
-        message = f"{evidence}; the additional ones are never a target. {remedy}"
-        yield Problem("warning", "too-many-classes", message, node=cause, fix=fix)
-
-
-def _target_source(flow: Dataflow, name: str) -> list[str]:
-    """The node that provides the targets of a loss, or the samples of a data node."""
-    inputs = flow.facts[name].type.inputs
-    port = "target" if flow.facts[name].type.role is Role.LOSS else inputs[0].name if inputs else ""
-    end = flow.graph.source(name, port)
-    return [] if end is None else [end.node]
-
-
-def _data_classes(flow: Dataflow, loss: str) -> int | None:
-    """Number of classes of a loss's target, if a loader provides it directly."""
-    target = flow.graph.source(loss, "target")
-    if target is None or target.node not in flow.facts or flow.facts[target.node].type.role is not Role.LOADER:
-        return None
-    samples = next(iter(flow.facts[target.node].inputs.values()), None)
-    return samples.classes if isinstance(samples, SampleSpec) and target.port == "target" else None
 
 
 # -- layers -----------------------------------------------------------------------------------
@@ -239,15 +99,6 @@ def _has_one_reader(graph: NodeGraph, layer: str, last: str) -> bool:
 def _is_grouped(graph: NodeGraph, name: str) -> bool:
     groups = graph.document.nodes[name].params.get("groups", 1)
     return graph.types[name].group == "Convolution" and isinstance(groups, int) and groups > 1
-
-
-def _check_softmax_dimension(name: str, facts: NodeFacts) -> Iterator[Problem]:
-    """Softmax over the batch instead of the classes."""
-    spec, dim = facts.spec("input"), facts.arguments.values.get("dim")
-    if spec is None or spec.ndim < 2 or dim not in (0, -spec.ndim) or not isinstance(spec.shape[0], Dim):
-        return
-    message = f"{name} computes {PROBABILITIES[facts.type.key]} over dimension 0, the batch dimension. Set dim to 1."
-    yield Problem("warning", "softmax-over-batch", message, node=name, fix=quick_fixes.assign(name, "dim", 1))
 
 
 def _check_inplace(flow: Dataflow, name: str) -> Iterator[Problem]:

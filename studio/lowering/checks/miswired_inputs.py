@@ -112,7 +112,9 @@ def different_width(flow: Dataflow, name: str, facts: NodeFacts) -> Problem | No
     """The output width differs from the target width."""
     spec, target, end = facts.spec("input"), facts.spec("target"), flow.graph.source(name, "input")
     source = flow.graph.source(name, "target")
-    if facts.type.learns not in ("numbers", "answers") or spec is None or target is None or end is None:
+    if not facts.type.learns or spec is None or target is None or end is None:
+        return None
+    if facts.type.learns == "classes" and (spec.ndim != 2 or not target.dtype.is_floating_point):
         return None
     if source is None or spec.ndim < 2 or spec.ndim != target.ndim or spec.shape[:-1] != target.shape[:-1]:
         return None

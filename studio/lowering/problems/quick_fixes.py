@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from msgspec.structs import replace
 
@@ -69,6 +69,10 @@ def rename(old: str, base: str) -> Fix:
 
 def unmute(name: str) -> Fix:
     return Fix(f"Unmute {name}", lambda document: edits.set_flag(document, [name], muted=False))
+
+
+def mute(name: str) -> Fix:
+    return Fix(f"Mute {name}", lambda document: edits.set_flag(document, [name], muted=True))
 
 
 def unfreeze(names: Iterable[str]) -> Fix:
@@ -137,6 +141,16 @@ def retype(name: str, key: str, *, keep: Collection[str] = ()) -> Fix:
     return Fix(f"Use {key.rpartition('.')[2]}", edit, () if keep else (f"{name}={key}",))
 
 
+def replace_type(name: str, other: Node) -> Fix:
+    """Change type and parameters of a node to those of another one with the same ports."""
+
+    def edit(document: Document) -> Document:
+        changed = replace(document.nodes[name], type=other.type, params=other.params)
+        return replace(document, nodes={**document.nodes, name: changed})
+
+    return Fix(f"Use {other.type.rpartition('.')[2]}", edit)
+
+
 def add_loss(loss: Endpoint, optimizer: str, current_loss: Endpoint, unused_input: Endpoint | None) -> Fix:
     """Add a loss to the loss of an optimizer: at an unused input of its sum node, or with a new sum node."""
     input_port = Endpoint(optimizer, "loss")
@@ -156,7 +170,9 @@ def add_loss(loss: Endpoint, optimizer: str, current_loss: Endpoint, unused_inpu
 
 
 def bypass(name: str, input_port: str) -> Fix:
-    """Remove a node and connect the source of its input `way_in` to all its readers."""
+    """Remove a node and connect the source of an input to all its readers. Inside a block, mute it instead."""
+    if "." in name:
+        return mute(name)
 
     def edit(document: Document) -> Document:
         source = next((w.source for w in document.wires if w.target == Endpoint(name, input_port)), None)
@@ -183,6 +199,35 @@ def insert(target: Endpoint, node: Node, *, title: str, input_port: str = "input
         return edits.connect(document, Wire(Endpoint(name, output_port), target))
 
     return Fix(title, edit)
+
+
+def insert_behind(source: Endpoint, node: Node, *, title: str) -> Fix:
+    """Insert a node between an output and all its readers, and move later nodes aside."""
+
+    def edit(document: Document) -> Document:
+        targets = [wire.target for wire in document.wires if wire.source == source]
+        name = edits.unique_name(document, node.type)
+        x, y = document.nodes[source.node].at
+        shifted = {each: at for each, at in _shifted(document, source.node).items() if each != source.node}
+        document = edits.move(document, shifted)
+        document = edits.add(document, name, replace(node, at=(x + NODE_SPACING, y)))
+        for target in targets:
+            document = edits.connect(document, Wire(Endpoint(name, "output"), target))
+        return edits.connect(document, Wire(source, Endpoint(name, "input")))
+
+    return Fix(title, edit)
+
+
+def all_of(fixes: Sequence[Fix], title: str) -> Fix:
+    """Several fixes, one after another."""
+
+    def edit(document: Document) -> Document:
+        for fix in fixes:
+            document = fix.edit(document)
+        return document
+
+    settings = tuple(text for fix in fixes for text in fix.settings) if all(fix.settings for fix in fixes) else ()
+    return Fix(title, edit, settings)
 
 
 def append(source: Endpoint, node: Node, input_port: str, *, title: str) -> Fix:

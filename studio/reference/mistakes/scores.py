@@ -4,11 +4,46 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
+
+from studio.document.blocks.block_grouping import group
 from studio.document.model import Document, Node
 from studio.reference.mistakes.mistake import Goal, Mistake
+from studio.reference.mistakes.networks import Nodes, linear, network
 from studio.reference.mistakes.projects import digits
 
 _LEARNED = Goal("val_loss", 0.6, epochs=12, is_highest=True)
+_SCALED: Nodes = {"scale": Node("transforms.Normalize", {"std": 16.0})}
+_FLOAT: Nodes = {"float": Node("transforms.ToFloat", {"on": "targets"})}
+_LOG_SOFTMAX = Node("nn.LogSoftmax", {"dim": 1})
+_VECTOR = Node("nn.Flatten", {"start_dim": 0})
+"""Single scores N×1 as N."""
+
+
+def classifier(*last: str | Node, loss: str | Node = "nn.CrossEntropyLoss") -> Document:
+    """A linear classifier of the digits, with more layers a, b, … behind its scores."""
+    layers = {"flatten": "nn.Flatten", "logits": linear(10), **dict(zip("abc", last, strict=False))}
+    return network("data.Digits", layers, loss, transforms=_SCALED)
+
+
+def answers(*last: str | Node, loss: str | Node, **metrics: str | Node) -> Document:
+    """A network with one score for each of two half circles, and more layers a, b, … behind it."""
+    layers = {"hidden": linear(16), "relu": "nn.ReLU", "score": linear(1), **dict(zip("abc", last, strict=False))}
+    return network("data.Moons", layers, loss, transforms=_FLOAT, metrics=metrics)
+
+
+def distribution(*last: str | Node, targets: Nodes | None = None, **params: bool) -> Document:
+    """A classifier that learns a distribution with KL divergence."""
+    encoded: Nodes = {"one_hot": Node("functional.one_hot", {"num_classes": 10}), **(targets or {})}
+    layers = {"flatten": "nn.Flatten", "logits": linear(10), **dict(zip("abc", last, strict=False))}
+    loss = Node("nn.KLDivLoss", {"reduction": "batchmean", **params})
+    return network("data.Digits", layers, loss, transforms=_SCALED, targets=encoded)
+
+
+def characters(*last: str | Node, loss: str) -> Document:
+    """A network that predicts the next characters of a text."""
+    layers = {"embedding": Node("nn.Embedding", {"num_embeddings": 62, "embedding_dim": 8}), "logits": linear(62)}
+    return network("data.Shakespeare", {**layers, **dict(zip("abc", last, strict=False))}, loss)
 
 
 def _softmax_before_cross_entropy(_: Path) -> Document:
@@ -18,8 +53,161 @@ def _softmax_before_cross_entropy(_: Path) -> Document:
     )
 
 
-SCORES = (
+def _softmax_in_a_block(_: Path) -> Document:
+    grouped, _name = group(classifier("nn.Softmax", "nn.Identity"), ["logits", "a"], "Head")
+    return grouped
+
+
+def _muted_layers_behind_relu(_: Path) -> Document:
+    return classifier("nn.ReLU", Node("nn.Dropout", muted=True), "nn.Identity")
+
+
+def _labels_from_one(folder: Path) -> Document:
+    random = np.random.default_rng(0)
+    labels = random.integers(1, 4, 240)
+    inputs = random.normal(size=(240, 4)) + np.eye(4)[labels] * 4
+    np.savez(folder / "points.npz", x=inputs.astype(np.float32), y=labels)
+    source = Node("data.NPY", {"path": "points.npz"})
+    return network(source, {"scores": linear(3)}, "nn.CrossEntropyLoss")
+
+
+_ACTIVATIONS = (
     Mistake("softmax_before_cross_entropy", "squashed-scores", "softmax", _softmax_before_cross_entropy, goal=_LEARNED),
+    Mistake("softmax_of_a_block_before_cross_entropy", "squashed-scores", "head.a", _softmax_in_a_block),
+    Mistake("log_softmax_before_cross_entropy", "squashed-scores", "a", lambda _: classifier("nn.LogSoftmax")),
+    Mistake(
+        "softmax_before_log_softmax",
+        "squashed-scores",
+        "a",
+        lambda _: classifier("nn.Softmax", _LOG_SOFTMAX, loss="nn.NLLLoss"),
+        goal=_LEARNED,
+    ),
+    Mistake(
+        "softmax_before_multi_margin_loss",
+        "squashed-scores",
+        "a",
+        lambda _: classifier("nn.Softmax", loss="nn.MultiMarginLoss"),
+    ),
+    Mistake(
+        "sigmoid_before_bce_with_logits",
+        "squashed-scores",
+        "a",
+        lambda _: answers("nn.Sigmoid", _VECTOR, loss="nn.BCEWithLogitsLoss"),
+    ),
+    Mistake(
+        "sigmoid_that_a_metric_reads_before_bce_with_logits",
+        "squashed-scores",
+        "b",
+        lambda _: answers(
+            _VECTOR,
+            "nn.Sigmoid",
+            loss="nn.BCEWithLogitsLoss",
+            accuracy=Node("metrics.BinaryAccuracy", {"threshold": 0.5}),
+        ),
+    ),
+    Mistake(
+        "sigmoid_twice",
+        "squashed-scores",
+        "a",
+        lambda _: answers("nn.Sigmoid", _VECTOR, "nn.Sigmoid", loss="nn.BCELoss"),
+    ),
+    Mistake("relu_before_cross_entropy", "relu-on-scores", "a", _muted_layers_behind_relu, goal=_LEARNED),
+    Mistake(
+        "relu_before_sigmoid",
+        "relu-on-scores",
+        "a",
+        lambda _: answers("nn.ReLU", _VECTOR, "nn.Sigmoid", loss="nn.BCELoss"),
+    ),
+    Mistake("tanh_before_cross_entropy", "bounded-scores", "a", lambda _: classifier("nn.Tanh"), goal=_LEARNED),
+    Mistake(
+        "tanh_before_log_softmax",
+        "bounded-scores",
+        "a",
+        lambda _: classifier("nn.Tanh", _LOG_SOFTMAX, loss="nn.NLLLoss"),
+    ),
+    Mistake("dropout_before_cross_entropy", "dropout-on-scores", "a", lambda _: classifier("nn.Dropout")),
 )
+
+_PROBABILITIES = (
+    Mistake(
+        "scores_as_probabilities",
+        "no-probabilities",
+        "loss",
+        lambda _: answers(_VECTOR, loss="nn.BCELoss"),
+        goal=Goal("val_loss", 0.35, epochs=6, is_highest=True),
+    ),
+    Mistake(
+        "scores_as_probabilities_that_a_metric_reads",
+        "no-probabilities",
+        "loss",
+        lambda _: answers(_VECTOR, loss="nn.BCELoss", accuracy=Node("metrics.BinaryAccuracy", {"threshold": 0.5})),
+    ),
+    Mistake("tanh_as_probabilities", "no-probabilities", "a", lambda _: answers("nn.Tanh", _VECTOR, loss="nn.BCELoss")),
+    Mistake(
+        "scores_as_log_probabilities",
+        "no-log-probabilities",
+        "loss",
+        lambda _: classifier("nn.Identity", loss="nn.NLLLoss"),
+        goal=_LEARNED,
+    ),
+    Mistake(
+        "probabilities_as_log_probabilities",
+        "no-log-probabilities",
+        "a",
+        lambda _: classifier("nn.Softmax", loss="nn.NLLLoss"),
+        goal=_LEARNED,
+    ),
+    Mistake("kl_divergence_of_probabilities", "no-log-probabilities", "a", lambda _: distribution("nn.Softmax")),
+    Mistake("kl_divergence_of_scores", "no-log-probabilities", "loss", lambda _: distribution()),
+    Mistake(
+        "kl_divergence_from_probabilities_as_logarithms",
+        "no-log-probabilities",
+        "loss",
+        lambda _: distribution(
+            _LOG_SOFTMAX,
+            targets={"float": Node("Tensor.to", {"dtype": "float32"}), "smooth": Node("nn.Softmax", {"dim": 1})},
+            log_target=True,
+        ),
+    ),
+    Mistake(
+        "softmax_over_a_single_score",
+        "softmax-over-one",
+        "a",
+        lambda _: answers("nn.Softmax", _VECTOR, loss="nn.BCELoss"),
+        goal=Goal("val_loss", 0.35, epochs=6, is_highest=True),
+    ),
+    Mistake(
+        "softmax_over_the_batch",
+        "softmax-over-batch",
+        "a",
+        lambda _: classifier(Node("nn.LogSoftmax", {"dim": 0}), loss="nn.NLLLoss"),
+        goal=_LEARNED,
+    ),
+    Mistake(
+        "softmax_over_time",
+        "softmax-over-positions",
+        "a",
+        lambda _: characters(_LOG_SOFTMAX, Node("ops.transpose", {"dim0": 1, "dim1": 2}), loss="nn.NLLLoss"),
+    ),
+)
+
+_CLASSES = (
+    Mistake("more_scores_than_classes", "too-many-classes", "logits", lambda _: _digits_with(12)),
+    Mistake("fewer_scores_than_classes", "too-few-classes", "logits", lambda _: _digits_with(9)),
+    Mistake("one_score_for_two_classes", "too-few-classes", "scores", lambda _: _moons_with(1)),
+    Mistake("labels_that_begin_at_one", "labels-from-one", "data", _labels_from_one),
+)
+
+
+def _digits_with(scores: int) -> Document:
+    layers = {"flatten": "nn.Flatten", "logits": linear(scores)}
+    return network("data.Digits", layers, "nn.CrossEntropyLoss", transforms=_SCALED)
+
+
+def _moons_with(scores: int) -> Document:
+    return network("data.Moons", {"scores": linear(scores)}, "nn.CrossEntropyLoss")
+
+
+SCORES = (*_ACTIVATIONS, *_PROBABILITIES, *_CLASSES)
 
 __all__ = ["SCORES"]

@@ -16,6 +16,11 @@ SCORES = (
         "Negative scores mean that a class is unlikely; ReLU sets them to 0.",
     ),
     Diagnosis(
+        "bounded-scores",
+        "Bounded scores",
+        "Scores between -1 and 1 give every class a similar probability, so the loss stays high.",
+    ),
+    Diagnosis(
         "dropout-on-scores",
         "Dropout on scores",
         "Dropout regularizes hidden layers; on scores it only adds noise to the loss.",
@@ -34,6 +39,21 @@ SCORES = (
         "softmax-over-batch",
         "Softmax over the batch",
         "Probabilities over the batch depend on which samples are in it.",
+    ),
+    Diagnosis(
+        "softmax-over-one",
+        "Softmax over a single score",
+        "Softmax divides by the sum over a dimension. Over a single score the result is always 1.",
+    ),
+    Diagnosis(
+        "softmax-over-positions",
+        "Softmax over positions",
+        "The probabilities of the classes of a sample or pixel have a sum of 1 only if softmax runs over the classes.",
+    ),
+    Diagnosis(
+        "labels-from-one",
+        "Labels that begin at 1",
+        "Classes are numbered from 0, so the scores of a network begin with that of class 0.",
     ),
     Diagnosis(
         "wrong-target",

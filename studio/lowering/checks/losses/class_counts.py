@@ -1,0 +1,85 @@
+"""The number of scores of a network against the number of classes of its targets."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from studio.document.model import Endpoint, Node
+from studio.lowering.analysis.dataflow import Dataflow
+from studio.lowering.checks.losses.loss_conventions import CLASS_LOSSES
+from studio.lowering.checks.losses.targets import LABEL_ENCODE, Targets, target_values, targets_of
+from studio.lowering.checks.size_origins import origin_of_size
+from studio.lowering.problems import quick_fixes
+from studio.lowering.problems.problem import Problem
+from studio.nodes.types import Role
+
+MAX_LISTED_LABELS = 1000
+"""Maximum number of labels that a fix lists."""
+
+
+def class_count_problems(flow: Dataflow) -> Iterator[Problem]:
+    for name in flow.graph.with_role(Role.LOSS):
+        facts = flow.facts.get(name)
+        if facts is None or facts.type.key not in CLASS_LOSSES:
+            continue
+        targets = targets_of(flow, name)
+        if targets is not None and targets.are_class_numbers:
+            yield from _check_count(flow, name, targets)
+
+
+def _check_count(flow: Dataflow, loss: str, targets: Targets) -> Iterator[Problem]:
+    """The number of scores differs from the number of classes, or there is only one class."""
+    facts, classes = flow.facts[loss], targets.classes
+    scores, target, end = facts.spec("input"), facts.spec("target"), flow.graph.source(loss, "input")
+    if scores is None or target is None or end is None or scores.ndim < 2 or classes is None:
+        return
+    found = scores.shape[1]
+    if not isinstance(found, int) or found == classes:
+        return
+    if facts.outcome.failure and scores.ndim != target.ndim + 1:
+        return  # dimension 1 does not contain scores; the shape is a separate problem
+    if classes == 1:
+        source = targets.source
+        message = f"All targets of {source} have the same class, so {loss} has nothing to learn. Check its labels."
+        yield Problem("warning", "one-class", message, node=source, affected=loss)
+        return
+    if found == classes - 1 and (problem := _labels_from_one(flow, targets, classes)) is not None:
+        yield problem
+        return
+    yield _different_count(flow, loss, end, found, classes)
+
+
+def _different_count(flow: Dataflow, loss: str, end: Endpoint, found: int, classes: int) -> Problem:
+    cause = origin_of_size(flow, end, 1)
+    out = next((p.name for p in flow.facts[cause].type.params if p.name.startswith("out_")), None)
+    fix = None if out is None else quick_fixes.assign(cause, out, classes)
+    remedy = f"Set {out} of {cause} to {classes}." if out else f"Change {cause} to output {classes}."
+    message = f"The data has {classes} classes but {cause} outputs scores for {found}"
+    evidence = {"classes": classes, "scores": found}
+    if found < classes:
+        message = f"{message}, so {loss} has no score for the other classes. {remedy}"
+        return Problem("error", "too-few-classes", message, node=cause, fix=fix, evidence=evidence)
+    message = f"{message}; the additional ones are never a target. {remedy}"
+    return Problem("warning", "too-many-classes", message, node=cause, fix=fix, evidence=evidence)
+
+
+def _labels_from_one(flow: Dataflow, targets: Targets, classes: int) -> Problem | None:
+    """Labels that begin at 1, so that one more class than there are labels is counted."""
+    values = target_values(flow, targets)
+    if values is None or values.low != 1 or classes > MAX_LISTED_LABELS:
+        return None
+    loader = targets.loader
+    input_port = Endpoint(loader, flow.facts[loader].type.inputs[0].name)
+    labels = list(range(1, classes))
+    message = (
+        f"The labels of {targets.source} range from 1 to {classes - 1}, but classes are numbered from 0. "
+        f"Insert Label encode before {loader}."
+    )
+    node = Node(LABEL_ENCODE, {"labels": labels, "on": "targets"})
+    title = f"Insert Label encode before {loader}"
+    fix = quick_fixes.insert(input_port, node, title=title, input_port="samples", output_port="samples")
+    evidence = {"lowest": 1, "highest": classes - 1}
+    return Problem("error", "labels-from-one", message, node=targets.source, fix=fix, evidence=evidence)
+
+
+__all__ = ["class_count_problems"]

@@ -1,0 +1,20 @@
+"""All problems of scores, losses and metrics."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from studio.lowering.analysis.dataflow import Dataflow
+from studio.lowering.checks.losses.class_counts import class_count_problems
+from studio.lowering.checks.losses.score_checks import score_problems
+from studio.lowering.checks.losses.softmax_dimension import softmax_dimension_problems
+from studio.lowering.problems.problem import Problem
+
+
+def loss_problems(flow: Dataflow) -> Iterator[Problem]:
+    yield from class_count_problems(flow)
+    yield from score_problems(flow)
+    yield from softmax_dimension_problems(flow)
+
+
+__all__ = ["loss_problems"]
