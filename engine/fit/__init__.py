@@ -54,8 +54,10 @@ from engine.fit.training_loop import fit as fit
 from engine.fit.trial_runs import LearningRateSuggestion as LearningRateSuggestion
 from engine.fit.trial_runs import LearningRateTrial as LearningRateTrial
 from engine.fit.trial_runs import OverfitStep as OverfitStep
+from engine.fit.trial_runs import cycle_batches as cycle_batches
 from engine.fit.trial_runs import find_rate as find_rate
 from engine.fit.trial_runs import overfit_one_batch as overfit_one_batch
+from engine.fit.trial_runs import trial as trial
 
 __all__ = [
     "OverfitStep",
@@ -76,6 +78,7 @@ __all__ = [
     "Training",
     "Validated",
     "ValidationStep",
+    "cycle_batches",
     "evaluate",
     "find_rate",
     "fit",
@@ -85,4 +88,5 @@ __all__ = [
     "step",
     "load_matching",
     "preserve_state",
+    "trial",
 ]

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Generator, Iterator
+from collections.abc import Callable, Generator, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -58,7 +58,13 @@ class OverfitStep:
 
 
 def find_rate(
-    task: Task, *, low: float = 1e-7, high: float = 10.0, steps: int = 100, compile: bool = True
+    task: Task,
+    *,
+    low: float = 1e-7,
+    high: float = 10.0,
+    steps: int = 100,
+    compile: bool = True,
+    batches: Iterator[Any] | None = None,
 ) -> Generator[LearningRateTrial | LearningRateSuggestion, None, None]:
     """Train with learning rates rising from `low` to `high`, until the loss diverges.
 
@@ -66,19 +72,20 @@ def find_rate(
 
     Args:
         steps: number of batches
+        batches: batches on the device of the task (default: those of its loader)
     """
     if not 0 < low < high or steps < 2:
         raise ValueError(f"low must be above 0 and below high, and steps at least 2, not {low}, {high} and {steps}.")
     trials: list[LearningRateTrial] = []
     mean, lowest = 0.0, math.inf
-    with _trial(task, compile=compile) as train:
-        batches = _cycle_batches(task)
+    with trial(task, compile=compile) as train:
+        chosen = cycle_batches(task) if batches is None else batches
         for number in range(steps):
             rate = low * (high / low) ** (number / (steps - 1))
             for optimizer in task.optimizers.values():
                 for group in optimizer.param_groups:
                     set_learning_rate(group, rate)
-            loss = train(next(batches))
+            loss = train(next(chosen))
             mean = _SMOOTHING * mean + (1 - _SMOOTHING) * loss
             trials.append(LearningRateTrial(rate, loss, mean / (1 - _SMOOTHING ** (number + 1))))
             yield trials[-1]
@@ -94,8 +101,8 @@ def overfit_one_batch(task: Task, *, steps: int = 200, compile: bool = True) -> 
     A correct network reaches a loss close to 0. If the loss stays high, check for a loss that does not match its
     target, a detached part, or a learning rate that is far too low.
     """
-    with _trial(task, compile=compile) as train:
-        batch = next(_cycle_batches(task))
+    with trial(task, compile=compile) as train:
+        batch = next(cycle_batches(task))
         first = lowest = math.nan
         for number in range(1, steps + 1):
             reset_states(task)
@@ -106,8 +113,11 @@ def overfit_one_batch(task: Task, *, steps: int = 200, compile: bool = True) -> 
 
 
 @contextmanager
-def _trial(task: Task, *, compile: bool) -> Iterator[Any]:
-    """A function that trains on a batch and returns its loss; the task is restored on exit."""
+def trial(task: Task, *, compile: bool = True) -> Iterator[Callable[[Any], float]]:
+    """A function that trains on a batch and returns its loss, the sum over optimizers; the task is restored on exit.
+
+    Two trials of a task draw the same random numbers.
+    """
     with random.drawing_from(task.stream):
         task.setup()
     before = save_task(task)
@@ -127,7 +137,8 @@ def _trial(task: Task, *, compile: bool) -> Iterator[Any]:
         restore_task(task, before)
 
 
-def _cycle_batches(task: Task) -> Iterator[Any]:
+def cycle_batches(task: Task) -> Iterator[Any]:
+    """The training batches of a task on its device, epoch after epoch."""
     epoch = 0
     loader = task.setup().train
     while True:
@@ -150,4 +161,12 @@ def _find_rate(trials: list[LearningRateTrial]) -> LearningRateSuggestion:
     return LearningRateSuggestion(trials[max(steepest - _LAG, 0)].rate, lowest.rate)
 
 
-__all__ = ["OverfitStep", "LearningRateSuggestion", "LearningRateTrial", "find_rate", "overfit_one_batch"]
+__all__ = [
+    "OverfitStep",
+    "LearningRateSuggestion",
+    "LearningRateTrial",
+    "cycle_batches",
+    "find_rate",
+    "overfit_one_batch",
+    "trial",
+]

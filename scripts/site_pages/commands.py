@@ -29,6 +29,7 @@ EXAMPLES = {
     "predict": "gradwire predict digits.gradwire --weights 1 new.npy -o answers.csv",
     "find-rate": "gradwire find-rate digits.gradwire",
     "overfit": "gradwire overfit digits.gradwire --steps 50",
+    "diagnose": "gradwire diagnose digits.gradwire --report digits.html",
     "nodes": "gradwire nodes --json",
     "blocks list": "gradwire blocks list",
     "blocks show": "gradwire blocks show residual",
@@ -47,7 +48,7 @@ EXAMPLES = {
 }
 EXIT_CODES = (
     ("0", "Done."),
-    ("1", "The run failed, the compared projects differ, or output could not be written."),
+    ("1", "The run failed, the compared projects differ, a cause was found, or output could not be written."),
     ("2", "Usage error, or a file that cannot be used."),
     ("3", "The project contains Python code that is not trusted, so nothing was run."),
     ("130", "Interrupted by Ctrl+C. A checkpoint is kept."),

@@ -49,6 +49,10 @@ COMMANDS = {
         "studio.cli.model_commands:overfit",
         "Check that the network can learn, by training on one batch.",
     ),
+    "diagnose": (
+        "studio.cli.diagnose_command:diagnose_project",
+        "Find out why the loss does not fall, with experiments on a copy.",
+    ),
     "runs": ("studio.cli.runs_commands:COMMANDS", "List, compare and export the runs of a project."),
     "nodes": (
         "studio.cli.node_listing:nodes",

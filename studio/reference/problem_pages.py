@@ -41,6 +41,7 @@ TITLES: Mapping[str, str] = {
 _FOUND_IN = {
     "check": "The check finds it in the graph, while you edit and with `gradwire check`.",
     "data": "The check finds it in the samples: in the window in the background, and with `gradwire check --data`.",
+    "diagnose": "`gradwire diagnose` finds it with experiments, which the window starts with **Diagnose the loss**.",
     "run": "A run finds it in its losses and tensors, and reports it as a warning.",
 }
 """How a mistake is recognised, by its stage."""

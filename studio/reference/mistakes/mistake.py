@@ -9,8 +9,8 @@ from typing import Literal, TypeAlias
 
 from studio.document.model import Document
 
-Stage: TypeAlias = Literal["check", "data", "run"]
-"""What shows it: the graph, its samples, or a run."""
+Stage: TypeAlias = Literal["check", "data", "run", "diagnose"]
+"""What shows it: the graph, its samples, a run, or the experiments of `gradwire diagnose`."""
 
 
 @dataclass(frozen=True, slots=True)

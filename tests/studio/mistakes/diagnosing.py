@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 
 from engine import fit
@@ -13,6 +14,8 @@ from studio.nodes.catalogue import catalogue
 from studio.reference.mistakes.mistake import Mistake
 from studio.training import TrainingSession, Warned
 from studio.training.data.data_inspector import DataInspector
+from studio.training.experiments.diagnosis_run import Conclusion
+from studio.training.experiments.diagnosis_run import diagnose as run_experiments
 
 
 def diagnose(document: Document, mistake: Mistake, base: Path) -> list[Problem]:
@@ -20,6 +23,10 @@ def diagnose(document: Document, mistake: Mistake, base: Path) -> list[Problem]:
     if mistake.stage == "run":
         return _of_run(document, mistake, base)
     report = check(document, catalogue(), base)
+    if mistake.stage == "diagnose":
+        *_, conclusion = run_experiments(lambda: report, clock=time.monotonic)
+        assert isinstance(conclusion, Conclusion)
+        return [] if conclusion.cause is None else [conclusion.cause]
     if mistake.stage == "data":
         return list(DataInspector().inspect(report).joined(report).problems)
     return list(report.problems)

@@ -1,0 +1,1 @@
+"""Experiments on a copy of a project that find out why its loss does not fall."""

@@ -1,0 +1,128 @@
+"""All experiments on a project, and the most probable cause of a loss that does not fall."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Iterator
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from studio.lowering.problems.problem import Problem
+from studio.lowering.report import Report
+from studio.training.data.data_inspector import DataInspector
+from studio.training.experiments.controls import SHUFFLED_TARGETS, ZEROED_INPUTS
+from studio.training.experiments.experiment import (
+    Experiment,
+    ExperimentProgress,
+    ExperimentStarted,
+    Outcome,
+    Result,
+)
+from studio.training.experiments.gradient_flow import GRADIENT_FLOW
+from studio.training.experiments.initial_loss import INITIAL_LOSS
+from studio.training.experiments.labels import LABELS
+from studio.training.experiments.overfit import OVERFIT
+from studio.training.experiments.project_copy import ProjectCopy
+from studio.training.experiments.rate_sweep import RATE_SWEEP
+from studio.training.experiments.static_check import STATIC_CHECK
+from studio.training.experiments.update_sizes import UPDATE_SIZES
+from studio.training.failures import error_message, failure_event
+from studio.training.session_events import Failed
+
+EXPERIMENTS: tuple[Experiment, ...] = (
+    STATIC_CHECK,
+    LABELS,
+    INITIAL_LOSS,
+    GRADIENT_FLOW,
+    OVERFIT,
+    UPDATE_SIZES,
+    ZEROED_INPUTS,
+    SHUFFLED_TARGETS,
+    RATE_SWEEP,
+)
+"""In the order in which they run. Later ones use results of earlier ones."""
+
+_CAUSES = ("labels", "check", "initial-loss", "rate", "gradients", "inputs", "updates", "shuffled", "overfit")
+"""Experiments from the most to the least specific: the first one with a problem names the cause."""
+
+
+@dataclass(frozen=True, slots=True)
+class Conclusion:
+    """The overall verdict, the last event."""
+
+    summary: str
+    cause: Problem | None
+    """The most probable cause; None if nothing was found."""
+    results: tuple[Result, ...]
+    seconds: float
+
+
+DiagnosisEvent: TypeAlias = ExperimentStarted | ExperimentProgress | Result | Conclusion | Failed
+
+
+def diagnose(
+    get_report: Callable[[], Report], *, name: str | None = None, clock: Callable[[], float]
+) -> Generator[DiagnosisEvent, None, None]:
+    """Run all experiments on a copy of a project. Ends with a Conclusion, or with Failed if none can run.
+
+    Closing the generator cancels it.
+
+    Args:
+        get_report: returns the check of the project
+        name: name of the project
+        clock: seconds, for the duration
+    """
+    started = clock()
+    try:
+        report = get_report()
+        report = DataInspector().inspect(report).joined(report)
+        copy = ProjectCopy(report, name)
+    except Exception as error:  # noqa: BLE001 - reported as an event
+        yield failure_event(error, None)
+        return
+    results: dict[str, Result] = {}
+    for number, experiment in enumerate(EXPERIMENTS, start=1):
+        yield ExperimentStarted(experiment.key, experiment.title, experiment.question, number, len(EXPERIMENTS))
+        for event in _events(experiment, copy, results):
+            if isinstance(event, Result):
+                results[experiment.key] = event
+            yield event
+    yield conclude(tuple(results.values()), report, clock() - started)
+
+
+def _events(experiment: Experiment, copy: ProjectCopy, results: dict[str, Result]) -> Iterator[DiagnosisEvent]:
+    """The events of one experiment. An error makes it inconclusive, so that the others still run."""
+    try:
+        for step in experiment.run(copy, results):
+            if isinstance(step, Outcome):
+                yield experiment.result(step)
+                return
+            yield ExperimentProgress(experiment.key, *step)
+    except Exception as error:  # noqa: BLE001 - other experiments can still find the cause
+        text = f"The experiment failed: {error_message(error, copy.program)}"
+        yield experiment.result(Outcome("inconclusive", text))
+
+
+def conclude(results: tuple[Result, ...], report: Report, seconds: float) -> Conclusion:
+    """The most probable cause that the results show."""
+    failed = {result.key: result for result in results if result.verdict == "problem"}
+    shows_failure = bool(failed.keys() - {"check"})
+    if not failed:
+        passed = sum(result.verdict == "passed" for result in results)
+        text = (
+            f"{passed} of {len(results)} experiments passed and none found a problem. The loss falls in short trials."
+        )
+        return Conclusion(text, None, results, seconds)
+    first = next(failed[key] for key in _CAUSES if key in failed)
+    cause = next(iter(first.problems), None)
+    if not shows_failure:
+        text = f"The loss falls in a short training, but the check has a warning: {first.problems[0].message}"
+        return Conclusion(text, cause, results, seconds)
+    place = f" at {cause.node}" if cause is not None and cause.node is not None else ""
+    return Conclusion(f"Most probable cause{place}: {first.summary}", _within(cause, report), results, seconds)
+
+
+def _within(cause: Problem | None, report: Report) -> Problem | None:
+    return None if cause is None else cause.within(report.document)
+
+
+__all__ = ["EXPERIMENTS", "Conclusion", "DiagnosisEvent", "conclude", "diagnose"]
