@@ -129,6 +129,8 @@ from engine.nn.layers.rnn_base import RNNBase as RNNBase
 from engine.nn.layers.running_average import RunningAverage as RunningAverage
 from engine.nn.layers.sequence_positions import CausalMask as CausalMask
 from engine.nn.layers.sequence_positions import Positions as Positions
+from engine.nn.layers.sequence_steps import LastStep as LastStep
+from engine.nn.layers.sequence_steps import PaddingMask as PaddingMask
 from engine.nn.layers.shuffle import ChannelShuffle as ChannelShuffle
 from engine.nn.layers.shuffle import PixelShuffle as PixelShuffle
 from engine.nn.layers.shuffle import PixelUnshuffle as PixelUnshuffle
@@ -281,6 +283,7 @@ __all__ = [
     "LPPool2d",
     "LPPool3d",
     "LSTMCell",
+    "LastStep",
     "LayerNorm",
     "LazyBatchNorm1d",
     "LazyBatchNorm2d",
@@ -322,6 +325,7 @@ __all__ = [
     "NLLLoss2d",
     "Noise",
     "PReLU",
+    "PaddingMask",
     "PairwiseDistance",
     "Parameter",
     "ParameterDict",

@@ -15,6 +15,7 @@ from studio.lowering.analysis.node_evaluation import NodeEvaluator
 from studio.lowering.analysis.node_graph import NodeGraph
 from studio.lowering.analysis.scope_graphs import scope_graphs
 from studio.lowering.checks.block_checks import block_problems
+from studio.lowering.checks.causality_checks import causality_problems
 from studio.lowering.checks.common_mistakes import graph_mistakes, value_mistakes
 from studio.lowering.checks.data_source_checks import data_source_problems
 from studio.lowering.checks.data_split_checks import data_split_problems
@@ -22,6 +23,7 @@ from studio.lowering.checks.gradient_checks import gradient_problems
 from studio.lowering.checks.losses.loss_problems import loss_problems
 from studio.lowering.checks.memory_check import memory_problems
 from studio.lowering.checks.operation_checks import operation_problems
+from studio.lowering.checks.padding_checks import padding_problems
 from studio.lowering.checks.parameter_checks import parameter_problems
 from studio.lowering.checks.schedule_checks import schedule_problems
 from studio.lowering.checks.sequence_checks import sequence_problems
@@ -29,8 +31,10 @@ from studio.lowering.checks.shape_checks import shape_problems
 from studio.lowering.checks.sharing_checks import sharing_problems
 from studio.lowering.checks.state_checks import state_problems
 from studio.lowering.checks.structure_checks import scope_problems, wiring_problems
+from studio.lowering.checks.time_step_checks import time_step_problems
+from studio.lowering.checks.token_checks import token_problems
 from studio.lowering.checks.training_goal_checks import trainable_layers, trained_layers, training_goal_problems
-from studio.lowering.problems.block_fixes import in_document, in_scope
+from studio.lowering.problems.block_fixes import in_document, in_scope, once_per_definition
 from studio.lowering.problems.dismissal import with_dismissals
 from studio.lowering.problems.fix_conflicts import deduplicate_problems
 from studio.lowering.problems.problem import Problem
@@ -106,6 +110,10 @@ class Checker:
             *gradient_problems(flow),
             *operation_problems(flow),
             *sequence_problems(flow),
+            *causality_problems(flow),
+            *time_step_problems(flow),
+            *token_problems(flow),
+            *padding_problems(flow),
             *sharing_problems(flow),
             *code_problems(flow),
             *state_problems(flow),
@@ -138,7 +146,8 @@ def settle_problems(found: Iterable[Problem], flow: Dataflow) -> list[Problem]:
     problems = _unique(found, flow, flow.document)
     if flow.expansion.is_flat:
         return problems
-    return [problem.within(flow.expansion.document) for problem in in_document(problems, flow.expansion)]
+    lifted = once_per_definition(in_document(problems, flow.expansion), flow.expansion)
+    return [problem.within(flow.expansion.document) for problem in lifted]
 
 
 def _unique(found: Iterable[Problem], flow: Dataflow, document: Document) -> list[Problem]:

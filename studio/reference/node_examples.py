@@ -36,6 +36,7 @@ INPUTS: Mapping[str, tuple[Spec, ...]] = {
     "nn.MergeHeads": (Spec((N, 4, 32, 16), float32),),
     "nn.Positions": (SEQUENCES,),
     "nn.CausalMask": (SEQUENCES,),
+    "nn.PaddingMask": (Spec((N, 32), int64),),
     "nn.Fold": (Spec((N, 64, 49), float32),),
     "nn.Unfold": (IMAGES,),
     "nn.PixelShuffle": (IMAGES,),

@@ -12,7 +12,7 @@ from studio.lowering.analysis.dataflow import Dataflow
 from studio.lowering.analysis.node_evaluation import SampleSpec
 from studio.lowering.analysis.node_facts import NodeFacts
 from studio.lowering.analysis.node_graph import NodeGraph
-from studio.lowering.checks.embedding_checks import few_embeddings
+from studio.lowering.checks.embedding_checks import EMBEDDINGS, few_embeddings
 from studio.lowering.checks.upstream_causes import (
     ENCODER,
     is_uneven,
@@ -47,7 +47,7 @@ def value_mistakes(flow: Dataflow) -> Iterator[Problem]:
         if name in flow.facts:
             yield from _check_loader(flow, name, flow.facts[name])
     for name, facts in flow.facts.items():
-        if facts.type.key == "nn.Embedding":
+        if facts.type.key in EMBEDDINGS:
             yield from few_embeddings(flow, name, facts)
         if facts.arguments.values.get("inplace"):
             yield from _check_inplace(flow, name)

@@ -15,6 +15,7 @@ from studio.lowering.problems.problem import Fix, Problem
 from studio.nodes.types import Role
 
 EMBEDDING = "nn.Embedding"
+EMBEDDINGS = (EMBEDDING, "nn.EmbeddingBag")
 ROWS = "num_embeddings"
 
 
@@ -22,13 +23,17 @@ def few_embeddings(flow: Dataflow, name: str, facts: NodeFacts) -> Iterator[Prob
     """Fewer embedding rows than indices in the data, where a loader provides them."""
     rows, loader = facts.arguments.values.get(ROWS), _index_loader(flow, name)
     scale = flow.scale(loader) if loader is not None and isinstance(rows, int) else None
-    if scale is not None and isinstance(rows, int) and scale.high >= rows:
-        needed = int(scale.high) + 1
-        message = (
-            f"{name} has {rows:,} rows but the indices in {scale.samples:,} samples go up to {scale.high:,.0f}. "
-            f"Set {ROWS} to {needed} or more."
-        )
-        yield Problem("error", "few-embeddings", message, node=name, fix=quick_fixes.assign(name, ROWS, needed))
+    if loader is None or scale is None or not isinstance(rows, int):
+        return
+    needed, tokens = int(scale.high) + 1, _token_count(flow, loader)
+    found = f"the indices in {scale.samples:,} samples go up to {scale.high:,.0f}"
+    if tokens > needed:
+        needed, found = tokens, f"the data has {tokens:,} different tokens"
+    if rows < needed:
+        message = f"{name} has {rows:,} rows but {found}. Set {ROWS} to {needed} or more."
+        evidence = {"rows": rows, "needed": needed}
+        fix = quick_fixes.assign(name, ROWS, needed)
+        yield Problem("error", "few-embeddings", message, node=name, fix=fix, evidence=evidence)
 
 
 def fitting_rows(flow: Dataflow, name: str) -> tuple[str, Fix] | None:
@@ -62,9 +67,9 @@ def _index_loader(flow: Dataflow, name: str) -> str | None:
 def _index_source(flow: Dataflow, end: Endpoint) -> list[Endpoint]:
     """The source of indices, through lookup and reshape layers."""
     node_type = flow.graph.types[end.node]
-    is_passing = node_type.key == EMBEDDING or node_type.group == "Shape"
+    is_passing = node_type.key in (*EMBEDDINGS, "Tensor.to") or node_type.group == "Shape"
     source = flow.graph.source(end.node, node_type.inputs[0].name) if is_passing and node_type.inputs else None
     return [] if source is None else [source]
 
 
-__all__ = ["EMBEDDING", "ROWS", "few_embeddings", "fitting_rows"]
+__all__ = ["EMBEDDING", "EMBEDDINGS", "ROWS", "few_embeddings", "fitting_rows"]

@@ -1,31 +1,143 @@
-"""Mistakes of layers that process sequences."""
+"""Layers that process sequences along the wrong dimension."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
-from engine.shape import Dim, format_shape
+from engine.shape import Dim, Spec, format_shape
+from studio.document.graph_walk import walk
+from studio.document.model import Endpoint, Node
 from studio.lowering.analysis.dataflow import Dataflow
 from studio.lowering.analysis.node_facts import NodeFacts
+from studio.lowering.checks.sequence_layers import (
+    FEATURES_LAST,
+    RECURRENT,
+    SELF_ATTENTION,
+    active,
+    runs_along_batch,
+    sequence_input,
+)
 from studio.lowering.problems import quick_fixes
-from studio.lowering.problems.problem import Problem
+from studio.lowering.problems.problem import Fix, Problem
+
+_ELEMENTWISE = frozenset({"Dropout", "Activation"})
+_KEEPING_TIME = frozenset({"ops.add", "ops.mul", "ops.sub", "ops.div", "nn.Identity"})
+"""Operations after which dimension 1 is still time."""
 
 
 def sequence_problems(flow: Dataflow) -> Iterator[Problem]:
-    for name, facts in flow.facts.items():
-        if facts.arguments.values.get("batch_first") is False:
-            yield from _check_time_dimension(name, facts)
+    for name, facts in active(flow):
+        if runs_along_batch(facts):
+            yield _along_batch(flow, name, facts)
+        elif facts.type.key == SELF_ATTENTION:
+            yield from _attention_along_batch(flow, name, facts)
+        elif facts.type.key == "nn.Conv1d":
+            yield from _along_features(flow, name, facts)
 
 
-def _check_time_dimension(name: str, facts: NodeFacts) -> Iterator[Problem]:
-    """A layer that takes time steps first and gets batches first, so that it runs along the batch."""
-    specs = (facts.spec(port.name) for port in facts.type.inputs)
-    spec = next((spec for spec in specs if spec is not None), None)
-    if spec is None or spec.ndim != 3 or not isinstance(spec.shape[0], Dim) or isinstance(spec.shape[1], Dim):
+# -- along the batch --------------------------------------------------------------------------
+
+
+def _along_batch(flow: Dataflow, name: str, facts: NodeFacts) -> Problem:
+    """A layer that takes the batch for time, so that it mixes samples."""
+    spec = sequence_input(facts)
+    assert spec is not None
+    if spec.ndim == 2:
+        return _without_time(flow, name, facts, spec)
+    is_batch_first = bool(facts.arguments.values.get("batch_first"))
+    state = "off" if is_batch_first else "on"
+    message = (
+        f"{name} takes time steps in dimension {int(is_batch_first)} but dimension {int(is_batch_first)} of its input "
+        f"{format_shape(spec.shape)} is the batch, so it mixes samples. Turn batch_first {state}."
+    )
+    fix = quick_fixes.assign(name, "batch_first", not is_batch_first)
+    return Problem("warning", "sequence-along-batch", message, node=name, fix=fix)
+
+
+def _without_time(flow: Dataflow, name: str, facts: NodeFacts, spec: Spec) -> Problem:
+    """A layer that gets N×E, which it treats as one sequence of N steps."""
+    message = (
+        f"{name} treats its input {format_shape(spec.shape)} as one sequence whose steps are the samples of the batch, "
+        "so it mixes samples. "
+    )
+    ports = [each.name for each in facts.type.inputs if flow.graph.source(name, each.name) is not None]
+    is_recurrent = facts.type.key in RECURRENT
+    as_steps = is_recurrent and "input_size" not in facts.arguments.explicit
+    if as_steps:
+        message += "Insert Unsqueeze before it, so that each value is a step, and select the last step after it."
+    else:
+        message += "Insert Unsqueeze before it and Squeeze after it, so that each sample is a sequence of one step."
+    dim = 2 if as_steps else 1
+    sequences = [port for port in ports if (value := facts.spec(port)) is not None and value.ndim == 2]
+    inserted = [
+        quick_fixes.insert(Endpoint(name, port), Node("ops.unsqueeze", {"dim": dim}), title="", input_port="x")
+        for port in sequences
+    ]
+    after = Node("ops.select", {"dim": 1, "index": -1}) if as_steps else Node("ops.squeeze", {"dim": 1})
+    output = Endpoint(name, facts.type.outputs[0].name)
+    squeezed = quick_fixes.insert_behind(output, after, title="", input_port="x")
+    fix = quick_fixes.all_of([squeezed, *inserted], f"Insert Unsqueeze before {name}")
+    return Problem("warning", "sequence-along-batch", message, node=name, fix=fix)
+
+
+def _attention_along_batch(flow: Dataflow, name: str, facts: NodeFacts) -> Iterator[Problem]:
+    """Attention whose second last dimension, the steps, is the batch."""
+    specs = {port: facts.spec(port) for port in ("query", "key", "value")}
+    if not all(spec is not None and spec.ndim >= 2 and isinstance(spec.shape[-2], Dim) for spec in specs.values()):
+        return
+    query = specs["query"]
+    assert query is not None
+    message = (
+        f"{name} attends along dimension {query.ndim - 2}, but this dimension of its query "
+        f"{format_shape(query.shape)} is the batch, so it mixes samples. "
+    )
+    if query.ndim == 2:
+        remedy, before, after = "Insert Unsqueeze", Node("ops.unsqueeze", {"dim": 1}), Node("ops.squeeze", {"dim": 1})
+    else:
+        before = after = Node("ops.transpose", {"dim0": 0, "dim1": query.ndim - 2})
+        remedy = "Insert Transpose"
+    message += f"{remedy} before its inputs and after it."
+    inserted = [quick_fixes.insert(Endpoint(name, port), before, title="", input_port="x") for port in specs]
+    output = quick_fixes.insert_behind(Endpoint(name, "output"), after, title="", input_port="x")
+    fix = quick_fixes.all_of([output, *inserted], f"{remedy} around {name}")
+    yield Problem("warning", "sequence-along-batch", message, node=name, fix=fix)
+
+
+# -- along the features -----------------------------------------------------------------------
+
+
+def _along_features(flow: Dataflow, name: str, facts: NodeFacts) -> Iterator[Problem]:
+    """A convolution over sequences N×T×E, which takes the steps for channels."""
+    spec, end = facts.spec("input"), flow.graph.source(name, "input")
+    if spec is None or end is None or spec.ndim != 3:
+        return
+    origin = _origin_in_time(flow, end)
+    if origin not in flow.facts or flow.facts[origin].type.key not in FEATURES_LAST:
         return
     message = (
-        f"{name} takes time steps in dimension 0 but dimension 0 of its input {format_shape(spec.shape)} is the batch, "
-        "so it mixes samples. Turn batch_first on."
+        f"{name} moves along the {spec.shape[2]} features of {origin}, because it expects the steps in the last "
+        f"dimension but gets N×T×E, {format_shape(spec.shape)}. Insert Transpose before {name}."
     )
-    fix = quick_fixes.assign(name, "batch_first", True)
-    yield Problem("warning", "sequence-along-batch", message, node=name, fix=fix)
+    title = f"Insert Transpose before {name}"
+    transpose = Node("ops.transpose", {"dim0": 1, "dim1": 2})
+    parts: list[Fix] = [quick_fixes.insert(Endpoint(name, "input"), transpose, title=title, input_port="x")]
+    if "in_channels" in facts.arguments.explicit:
+        parts.append(quick_fixes.clear(name, "in_channels"))
+    yield Problem("warning", "sequence-along-features", message, node=name, fix=quick_fixes.all_of(parts, title))
+
+
+def _origin_in_time(flow: Dataflow, end: Endpoint) -> str:
+    """The node that computes a sequence, through nodes that work on each element."""
+
+    def before(name: str) -> list[str]:
+        node_type = flow.graph.types[name]
+        if node_type.group not in _ELEMENTWISE and node_type.key not in _KEEPING_TIME:
+            return []
+        source = flow.graph.source(name, node_type.inputs[0].name)
+        return [] if source is None else [source.node]
+
+    *_, origin = walk([end.node], before)
+    return origin
+
+
+__all__ = ["sequence_problems"]

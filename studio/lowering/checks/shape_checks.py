@@ -37,6 +37,8 @@ from studio.lowering.checks.parameter_causes import (
 )
 from studio.lowering.checks.sharing_checks import shared_shape
 from studio.lowering.checks.size_origins import origin_of_rank, origin_of_size
+from studio.lowering.checks.time_step_checks import missing_step_selection
+from studio.lowering.checks.token_checks import tokens_as_numbers
 from studio.lowering.checks.upstream_causes import (
     encoded_inputs,
     encoded_targets,
@@ -291,6 +293,8 @@ def _engine_error(flow: Dataflow, name: str, facts: NodeFacts) -> Problem:
 
 
 EXPLAINERS: tuple[Callable[[Dataflow, str, NodeFacts], Problem | None], ...] = (
+    missing_step_selection,
+    tokens_as_numbers,
     different_batch_sizes,
     joined_samples,
     swapped_inputs,

@@ -44,6 +44,31 @@ def in_document(problems: Iterable[Problem], expansion: Expansion) -> Iterator[P
             yield Problem(problem.severity, "missing-wire", message, node=path, port=port)
 
 
+def once_per_definition(problems: Iterable[Problem], expansion: Expansion) -> list[Problem]:
+    """Problems of one node of a definition, in several copies or instances, as one. Its `also` lists the others."""
+    found: dict[tuple[object, ...], Problem] = {}
+    for index, problem in enumerate(problems):
+        key = _in_definition(problem, expansion) or (index,)
+        first = found.get(key)
+        if first is None or problem.node is None:
+            found[key] = problem
+        elif problem.node != first.node and problem.node not in first.also:
+            found[key] = replace(first, also=(*first.also, problem.node))
+    return list(found.values())
+
+
+def _in_definition(problem: Problem, expansion: Expansion) -> tuple[object, ...] | None:
+    """What equal problems of a node inside a block have in common; None for a node of the canvas."""
+    if problem.node is None or "." not in problem.node or problem.affected is not None:
+        return None
+    try:
+        scope, name = expansion.locate(problem.node)
+    except KeyError:
+        return None
+    text = problem.message.replace(problem.node.rpartition(".")[0] + ".", "")
+    return problem.code, problem.severity, scope.block, name, text, problem.fix and problem.fix.title
+
+
 def _at_promoted(problem: Problem, expansion: Expansion) -> Problem:
     """The problem at the instance where the parameter that its fix sets is promoted."""
     target = "" if problem.fix is None or len(problem.fix.settings) != 1 else problem.fix.settings[0].partition("=")[0]
@@ -128,4 +153,4 @@ def _wire_on_canvas(wire: Wire | None, expansion: Expansion) -> Wire | None:
     return None if wire is None or source is None else Wire(source, wire.target)
 
 
-__all__ = ["in_document", "in_scope"]
+__all__ = ["in_document", "in_scope", "once_per_definition"]

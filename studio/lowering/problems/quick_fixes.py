@@ -16,6 +16,9 @@ from studio.nodes.loss_sum_node import SUM
 NODE_SPACING = 232.0
 """Horizontal distance between nodes: the node width plus room for the wire label."""
 
+NODE_HEIGHT = 112.0
+"""Vertical distance between nodes."""
+
 
 def assign(name: str, param: str, value: Json) -> Fix:
     text = ", ".join(map(str, value)) if isinstance(value, list) else value
@@ -201,7 +204,9 @@ def insert(target: Endpoint, node: Node, *, title: str, input_port: str = "input
     return Fix(title, edit)
 
 
-def insert_behind(source: Endpoint, node: Node, *, title: str) -> Fix:
+def insert_behind(
+    source: Endpoint, node: Node, *, title: str, input_port: str = "input", output_port: str = "output"
+) -> Fix:
     """Insert a node between an output and all its readers, and move later nodes aside."""
 
     def edit(document: Document) -> Document:
@@ -212,8 +217,23 @@ def insert_behind(source: Endpoint, node: Node, *, title: str) -> Fix:
         document = edits.move(document, shifted)
         document = edits.add(document, name, replace(node, at=(x + NODE_SPACING, y)))
         for target in targets:
+            document = edits.connect(document, Wire(Endpoint(name, output_port), target))
+        return edits.connect(document, Wire(source, Endpoint(name, input_port)))
+
+    return Fix(title, edit)
+
+
+def feed(source: Endpoint, node: Node, *targets: Endpoint, title: str, input_port: str = "input") -> Fix:
+    """Add a node that computes the value of inputs without a wire from an output."""
+
+    def edit(document: Document) -> Document:
+        name = edits.unique_name(document, node.type)
+        x, y = document.nodes[targets[0].node].at
+        document = edits.add(document, name, replace(node, at=(x - NODE_SPACING, y + NODE_HEIGHT)))
+        document = edits.connect(document, Wire(source, Endpoint(name, input_port)))
+        for target in targets:
             document = edits.connect(document, Wire(Endpoint(name, "output"), target))
-        return edits.connect(document, Wire(source, Endpoint(name, "input")))
+        return document
 
     return Fix(title, edit)
 

@@ -185,6 +185,7 @@ def test_every_layer_has_a_case() -> None:
     apart = {case.name for case in SEQUENCE_CASES}  # test_sequence_layers.py
     apart |= {"Noise", "Fill", "Halves"}  # test_generation.py: PyTorch has none of them
     apart |= {"SplitHeads", "MergeHeads", "Positions", "CausalMask"}  # test_attention_parts.py: neither of these
+    apart |= {"PaddingMask", "LastStep"}  # test_sequence_steps.py: neither of these
     apart |= {"CarriedState", "RunningAverage"}  # test_carried_state.py, test_learned_tensors.py
     apart |= {"LearnedTensor", "ClassToken"}  # test_learned_tensors.py
     apart |= {"ConstantTensor", "RangeTensor", "LinspaceTensor", "IdentityMatrix"}  # test_constant_tensors.py

@@ -150,11 +150,12 @@ SEQUENCES = {
     "nn.ClassToken",
     "nn.LearnedPositions",
     "nn.SinusoidalPositions",
+    "nn.LastStep",
 }
 """Layers that take sequences; the rows of an image are the steps."""
 
-WITHOUT_BATCH = {"nn.Positions", "nn.CausalMask"}
-"""Layers whose output has no batch dimension."""
+WITHOUT_BATCH = {"nn.Positions", "nn.CausalMask", "nn.PaddingMask"}
+"""Layers whose output is a mask or has no batch dimension."""
 
 WHOLE_NUMBERS = {"nn.Embedding", "nn.EmbeddingBag"}
 CLASS_JUDGES = {

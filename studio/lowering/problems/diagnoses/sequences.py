@@ -8,7 +8,37 @@ SEQUENCES = (
     Diagnosis(
         "sequence-along-batch",
         "Sequence along the batch",
-        "Without batch_first, a sequence layer reads dimension 0 as time; it is the batch.",
+        "A layer that reads the batch as time mixes the samples, and its outputs depend on their order.",
+    ),
+    Diagnosis(
+        "sequence-along-features",
+        "Convolution along the features",
+        "A convolution over a sequence expects N×E×T; embeddings and recurrent layers output N×T×E.",
+    ),
+    Diagnosis(
+        "next-element-visible",
+        "Next element visible",
+        "A model that predicts the next element learns nothing if it can read that element.",
+    ),
+    Diagnosis(
+        "no-step-selected",
+        "Outputs of all steps at a loss of samples",
+        "Layers of sequences output each step. A loss with one target per sample needs one step, or the mean of all.",
+    ),
+    Diagnosis(
+        "first-step-selected",
+        "First step of a recurrent layer",
+        "The first output of a recurrent layer depends on the first element only; the last one on the whole sequence.",
+    ),
+    Diagnosis(
+        "tokens-as-numbers",
+        "Token numbers as quantities",
+        "A token's number is a name, not a quantity. An embedding gives each token a vector that is learned.",
+    ),
+    Diagnosis(
+        "padding-not-masked",
+        "Attention to padding",
+        "Padding makes sequences equally long. Without a mask, attention reads it as if it were data.",
     ),
     Diagnosis(
         "state-order",
