@@ -16,12 +16,16 @@ from studio.lowering.analysis.node_graph import NodeGraph
 from studio.lowering.analysis.scope_graphs import scope_graphs
 from studio.lowering.checks.block_checks import block_problems
 from studio.lowering.checks.causality_checks import causality_problems
-from studio.lowering.checks.common_mistakes import graph_mistakes, value_mistakes
+from studio.lowering.checks.common_mistakes import value_mistakes
 from studio.lowering.checks.data_source_checks import data_source_problems
 from studio.lowering.checks.data_split_checks import data_split_problems
+from studio.lowering.checks.dropout_checks import dropout_problems
 from studio.lowering.checks.gradient_checks import gradient_problems
+from studio.lowering.checks.inplace_checks import inplace_problems
+from studio.lowering.checks.linear_chain_checks import linear_chain_problems
 from studio.lowering.checks.losses.loss_problems import loss_problems
 from studio.lowering.checks.memory_check import memory_problems
+from studio.lowering.checks.normalization_checks import normalization_problems
 from studio.lowering.checks.operation_checks import operation_problems
 from studio.lowering.checks.padding_checks import padding_problems
 from studio.lowering.checks.parameter_checks import parameter_problems
@@ -107,6 +111,10 @@ class Checker:
             *schedule_problems(flow),
             *value_mistakes(flow),
             *loss_problems(flow),
+            *linear_chain_problems(flow),
+            *normalization_problems(flow),
+            *dropout_problems(flow),
+            *inplace_problems(flow),
             *gradient_problems(flow),
             *operation_problems(flow),
             *sequence_problems(flow),
@@ -138,7 +146,7 @@ class Checker:
 
 
 def _wiring(graph: NodeGraph) -> tuple[Problem, ...]:
-    return (*wiring_problems(graph), *graph_mistakes(graph))
+    return tuple(wiring_problems(graph))
 
 
 def settle_problems(found: Iterable[Problem], flow: Dataflow) -> list[Problem]:

@@ -16,6 +16,26 @@ LAYERS = (
         "An in-place operation overwrites the tensor for all nodes that read it.",
     ),
     Diagnosis(
+        "in-place-saved",
+        "Result changed before the backward pass",
+        "The gradients of sigmoid, tanh, ReLU, softmax and others are computed from their results.",
+    ),
+    Diagnosis(
+        "bias-before-norm",
+        "Bias before batch norm",
+        "Batch normalization subtracts the mean of each channel and adds a bias, so a bias before it has no effect.",
+    ),
+    Diagnosis(
+        "dropout-high",
+        "Dropout of almost all values",
+        "Usual shares are 0.1 to 0.5. Above 0.9, the next layer sees hardly anything of its input.",
+    ),
+    Diagnosis(
+        "dropout-without-effect",
+        "Dropout without effect",
+        "With p 0, dropout outputs its input.",
+    ),
+    Diagnosis(
         "joined-batches",
         "Concatenation along the batch",
         "Dimension 0 is the batch; concatenate features along another dimension.",
