@@ -44,7 +44,7 @@ try:
     from typing import NoReturn
 
     import engine  # noqa: F401 - first: sets environment variables that NumPy reads when it loads
-    from studio.document import SUFFIX
+    from studio.document import LESSON_SUFFIX, SUFFIX
 finally:
     _set_interrupt(_leave, signal.default_int_handler)
 
@@ -58,7 +58,7 @@ def start() -> NoReturn:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Start the studio or a command. Returns the exit code."""
     argument_list = list(sys.argv[1:] if arguments is None else arguments)
-    if all(argument.endswith(SUFFIX) and not argument.startswith("-") for argument in argument_list):
+    if all(argument.endswith((SUFFIX, LESSON_SUFFIX)) and not argument.startswith("-") for argument in argument_list):
         return _open_studio([Path(argument) for argument in argument_list])
     return importlib.import_module("studio.cli").main(argument_list)
 

@@ -74,7 +74,7 @@ def _pictures(name: str, folder: Path, options: argparse.Namespace) -> Iterator[
     settings = Settings(folder / "settings.ini")
     settings.preferences.set(THEME, options.themes.split(",")[0])
     settings.preferences.set(REDUCE_MOTION, True)
-    settings.answered_tour = True
+    settings.answered_offer = True
     window = app.make_window(settings, folder / "state")
     sizes = [QSize(*map(int, size.split("x"))) for size in options.sizes.split(",")]
     window.resize(sizes[-1])

@@ -55,7 +55,7 @@ def main() -> int:
                 settings = Settings(Path(folder) / f"{mode}-{name}.ini")
                 settings.preferences.set(THEME, mode)
                 settings.preferences.set(REDUCE_MOTION, True)
-                settings.answered_tour = True
+                settings.answered_offer = True
                 window = app.make_window(settings, Path(folder) / "state")
                 window.resize(*SIZE)
                 window.show()

@@ -13,8 +13,10 @@ from screenshots import open_template, settle, until
 from studio.ui import dialogs
 from studio.ui.window.main_window import MainWindow
 from studio.ui.window.settings_dialog import SettingsDialog
-from studio.ui.window.tour.tour_steps import STEPS
 from window_states.registry import ARABIC, CHINESE, DOCKS, EMOJI, LATIN, State, add_state, state
+
+_STEPS = 9
+"""Number of steps of the first lesson."""
 
 
 @state()
@@ -81,22 +83,40 @@ def command_palette_disabled(window: MainWindow, folder: Path) -> None:
 
 
 @state()
-def tour_offer(window: MainWindow, folder: Path) -> None:
-    window.welcome.offer_tour(True)
+def first_lesson_offer(window: MainWindow, folder: Path) -> None:
+    window.welcome.offer_first_lesson(True)
 
 
-def _tour_step(index: int) -> State:
+@state()
+def lesson_list(window: MainWindow, folder: Path) -> None:
+    window.show_lessons()
+
+
+def _lesson_step(index: int) -> State:
     def show(window: MainWindow, folder: Path) -> None:
-        window.start_tour()
+        window.start_first_lesson()
         for _ in range(index):
-            window.tour.go_on()
+            window.lessons.guide.go_on()
         settle(window)
 
     return show
 
 
-for _index in range(len(STEPS)):
-    add_state(f"tour_{_index + 1}", _tour_step(_index))
+for _index in range(_STEPS):
+    add_state(f"first_lesson_{_index + 1}", _lesson_step(_index))
+
+
+@state()
+def lesson_feedback(window: MainWindow, folder: Path) -> None:
+    window.start_first_lesson()
+    session = window.lessons.session
+    assert session is not None
+    for _ in session.step.hints:
+        session.show_hint()
+    settle(window)
+    view = window.project_views[session.project].lesson.view
+    assert view is not None
+    view.check.click()
 
 
 @state()

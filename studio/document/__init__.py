@@ -2,3 +2,5 @@
 
 SUFFIX = ".gradwire"
 """The extension of project files."""
+LESSON_SUFFIX = ".gradlesson"
+"""The extension of lesson files."""

@@ -339,7 +339,11 @@ def _fits(value: Json, condition: ParameterIs | SettingIs) -> bool:
 
 
 def _equal(a: Json, b: object) -> bool:
-    """Equality of JSON values that does not distinguish 1 and 1.0, but 1 and true."""
+    """Equality of JSON values: 1, 1.0 and [1] are equal, as in a field; 1 and true are not."""
+    if isinstance(a, list) and len(a) == 1 and not isinstance(b, (list, tuple)):
+        a = a[0]
+    if not isinstance(a, list) and isinstance(b, (list, tuple)) and len(cast("list[Any]", b)) == 1:
+        b = cast("list[Any]", b)[0]
     if isinstance(a, bool) or isinstance(b, bool):
         return a is b
     if isinstance(a, list) and isinstance(b, (list, tuple)):

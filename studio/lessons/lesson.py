@@ -7,10 +7,9 @@ from typing import Annotated, Literal, TypeAlias
 from msgspec import Meta, Struct, field
 from msgspec.structs import replace
 
+from studio.document import LESSON_SUFFIX as SUFFIX
 from studio.document.model import Document, Json
 from studio.lessons.conditions import Condition, PortRef, Statistic, Which
-
-SUFFIX = ".gradlesson"
 
 Text: TypeAlias = Annotated[str, Meta(max_length=4000)]
 Line: TypeAlias = Annotated[str, Meta(min_length=1, max_length=300)]

@@ -48,7 +48,7 @@ def main(paths: Sequence[Path] = ()) -> int:
     window.show()
     window.files.offer_recovery()
     for path in paths:
-        window.files.open(path)
+        window.open_file(path)
     precompiler = KernelPrecompiler(window)
     try:
         code = application.exec()

@@ -9,7 +9,7 @@ from typing import Literal, TypeAlias
 from PySide6.QtCore import QSize, Qt
 from PySide6.QtWidgets import QFileDialog, QGridLayout, QInputDialog, QListView, QMessageBox, QSpacerItem, QWidget
 
-from studio.document.files.project_format import SUFFIX
+from studio.document import LESSON_SUFFIX, SUFFIX
 from studio.ui import number_format
 from studio.ui.theme import icons
 
@@ -22,6 +22,7 @@ _MIN_WIDTH = 420
 """Minimum width in pixels, so that long paths are not broken after each folder."""
 Answer: TypeAlias = Literal["save", "discard", "cancel"]
 FILTER = f"Gradwire projects (*{SUFFIX});;All files (*)"
+OPEN_FILTER = f"Gradwire projects and lessons (*{SUFFIX} *{LESSON_SUFFIX});;All files (*)"
 
 DATA_FILTER = (
     "Data files (*.csv *.tsv *.tab *.data *.dat *.txt *.parquet *.pq *.jsonl *.ndjson *.json *.npy *.npz *.tar *.md);;"
@@ -118,7 +119,7 @@ def confirm_overwrite(parent: QWidget, path: Path) -> bool:
 
 
 def paths_to_open(parent: QWidget, folder: Path | None) -> list[Path]:
-    paths, _ = QFileDialog.getOpenFileNames(parent, "Open", str(folder or ""), FILTER)
+    paths, _ = QFileDialog.getOpenFileNames(parent, "Open", str(folder or ""), OPEN_FILTER)
     return [Path(path) for path in paths]
 
 

@@ -102,12 +102,12 @@ class Settings:
         self._store.setValue("palette/usage", value)
 
     @property
-    def answered_tour(self) -> bool:
-        """Whether the user started or declined the tour, which is offered until then."""
+    def answered_offer(self) -> bool:
+        """Whether the user started or declined the first lesson, which is offered until then."""
         return self._flag("tour/answered")
 
-    @answered_tour.setter
-    def answered_tour(self, value: bool) -> None:
+    @answered_offer.setter
+    def answered_offer(self, value: bool) -> None:
         self._store.setValue("tour/answered", int(value))
 
     @property

@@ -65,7 +65,7 @@ def settings(tmp_path: Path) -> Settings:
     settings = Settings(tmp_path / "settings.ini")
     settings.preferences.set(THEME, "light")
     settings.preferences.set(REDUCE_MOTION, True)
-    settings.answered_tour = True
+    settings.answered_offer = True
     return settings
 
 

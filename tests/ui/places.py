@@ -219,8 +219,14 @@ def trust_dialog(visit: Visit) -> QWidget:
 
 
 @place
-def tour(visit: Visit) -> QWidget:
-    visit.window.start_tour()
+def first_lesson(visit: Visit) -> QWidget:
+    visit.window.start_first_lesson()
+    return visit.window
+
+
+@place
+def lessons(visit: Visit) -> QWidget:
+    visit.window.show_lessons()
     return visit.window
 
 

@@ -48,7 +48,7 @@ FIRST = {
     "curves": "Runs",
     "errors": "Problems",
     "pytorch code": "Code",
-    "tutorial": "Tour",
+    "onboarding": "First lesson",
     "examples": "Templates…",
     "cnn": "Convolutional network",
     "exit": "Quit",

@@ -28,6 +28,7 @@ class OpenProjects(QObject):
         """`state` is the folder for journals, recent files and the block library; None uses the defaults."""
         super().__init__(parent)
         self.catalogue = catalogue
+        self.state = state
         self.projects: list[Project] = []
         self._current: Project | None = None
         self._recent = RecentFiles(state)
@@ -85,14 +86,19 @@ class OpenProjects(QObject):
                 self.make_current(project)
                 return project
         document, stamp = project_files.load_stamped(path)
-        self._add_recent(path)
+        self.add_recent(path)
         return self._add(self._project(document, path=path, stamp=stamp))
+
+    def open_kept(self, path: Path, title: str) -> Project:
+        """Open a project file that saves itself and is shown under a title, as that of a lesson. Raises FileError."""
+        document, stamp = project_files.load_stamped(path)
+        return self._add(self._project(document, path=path, stamp=stamp, title=title, saves_itself=True))
 
     def save(self, project: Project, path: Path) -> None:
         """Save a project to `path`. Raises FileError."""
         path = path.absolute()
         project.save(path)
-        self._add_recent(path)
+        self.add_recent(path)
 
     def close(self, project: Project) -> None:
         project.close()
@@ -130,6 +136,7 @@ class OpenProjects(QObject):
         path: Path | None = None,
         stamp: project_files.FileStamp | None = None,
         title: str | None = None,
+        saves_itself: bool = False,
     ) -> Project:
         return Project(
             document,
@@ -139,6 +146,7 @@ class OpenProjects(QObject):
             title=title,
             journals=self._journals,
             backup_delay=self._backup_delay,
+            saves_itself=saves_itself,
             parent=self,
         )
 
@@ -149,6 +157,7 @@ class OpenProjects(QObject):
         self.current_changed.emit(project)
         return project
 
-    def _add_recent(self, path: Path) -> None:
+    def add_recent(self, path: Path) -> None:
+        """List a file as the one opened last."""
         self._recent.add(path)
         self.recent_changed.emit()

@@ -39,8 +39,10 @@ class Project(QObject):
         title: str | None = None,
         journals: Path | None = None,
         backup_delay: int = 1,
+        saves_itself: bool = False,
         parent: QObject | None = None,
     ) -> None:
+        """`saves_itself`: every change is saved to `path` after the backup delay, as in lessons."""
         super().__init__(parent)
         checker = Checker()
         self.store = ProjectStore(
@@ -54,6 +56,7 @@ class Project(QObject):
         self.scope = ScopeStore(self.store)
         """The graph that the canvas shows."""
         self._journal = Autosave(journals)
+        self._saved_file = path if saves_itself else None
         self.library = RunLibrary(_run_folder_of(path, self._journal), self)
         self.library.scan()
         self.runner = TrainingRunner(self.store, self.library, self)
@@ -88,6 +91,8 @@ class Project(QObject):
     @property
     def needs_saving(self) -> bool:
         """Whether closing would lose work."""
+        if self._saves_itself:
+            return False
         return not self.store.is_saved or bool(self.unsaved_runs)
 
     @property
@@ -136,6 +141,9 @@ class Project(QObject):
         The journal also records where the runs of an unsaved project are.
         """
         self._autosave.stop()
+        if self._saves_itself:
+            self._save_itself()
+            return
         if not self.needs_saving:
             self._journal.clear()
             return
@@ -155,6 +163,8 @@ class Project(QObject):
     def close(self) -> None:
         """Stop training and delete the journal; the work has been saved or discarded."""
         self._autosave.stop()
+        if self._saves_itself:
+            self._save_itself()
         self.runner.close()
         self.library.close()
         self.explainer.close()
@@ -164,6 +174,17 @@ class Project(QObject):
             self._journal.delete_runs()
         else:
             self._journal.move_runs_to_destination()
+
+    @property
+    def _saves_itself(self) -> bool:
+        return self._saved_file is not None and self.store.path == self._saved_file
+
+    def _save_itself(self) -> None:
+        if not self.store.is_saved and self._saved_file is not None:
+            try:
+                self.save(self._saved_file)
+            except FileError as error:
+                self.logged.emit(f"Could not save the work: {error}", "warning")
 
     def _assign_runs(self, path: Path) -> None:
         """Record the target folder of the runs in the journal, so that closing or a crash does not lose them."""

@@ -61,6 +61,8 @@ class ProjectStore(QObject):
         self.history = History(document, "Open" if path else "New project")
         self._path = path
         self._title = title or "Untitled"
+        self._titled_path = path if title else None
+        """File that is shown under the title instead of its name."""
         self._selection: frozenset[str] = frozenset()
         self._locked: frozenset[str] = frozenset()
         self._check_report = Report()
@@ -126,7 +128,7 @@ class ProjectStore(QObject):
     @property
     def name(self) -> str:
         """Project name for tabs and titles."""
-        return self._path.stem if self._path else self._title
+        return self._title if self._path in (None, self._titled_path) else self._path.stem
 
     @property
     def is_saved(self) -> bool:

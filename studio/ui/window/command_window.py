@@ -47,6 +47,9 @@ class CommandWindow(QMainWindow):
     def new_project(self) -> None:
         raise NotImplementedError
 
+    def ask_and_open(self) -> None:
+        raise NotImplementedError
+
     def import_data(self, paths: Sequence[Path] = ()) -> None:
         raise NotImplementedError
 
@@ -84,12 +87,26 @@ class CommandWindow(QMainWindow):
     def show_status(self, text: str) -> None:
         raise NotImplementedError
 
-    def start_tour(self) -> None:
+    def start_first_lesson(self) -> None:
+        raise NotImplementedError
+
+    def show_lessons(self) -> None:
+        raise NotImplementedError
+
+    def show_step_card(self) -> None:
+        raise NotImplementedError
+
+    def restart_lesson(self) -> None:
         raise NotImplementedError
 
     @property
-    def tour_card(self) -> QWidget | None:
-        """The card of the tour while it is shown."""
+    def has_lesson(self) -> bool:
+        """Whether the current project is that of a lesson."""
+        raise NotImplementedError
+
+    @property
+    def step_card(self) -> QWidget | None:
+        """The card of a lesson's step while it is shown."""
         raise NotImplementedError
 
     def show_panels(self) -> None:

@@ -25,6 +25,8 @@ _BOTTOM = {
     "log": "Log",
     "history": "History",
 }
+_BESIDE = {"lesson": ("Lesson", QSize(300, 600), "palette")}
+"""Docks that are closed by default, and the dock whose tabs they join."""
 _BOTTOM_SIZE = QSize(900, 272)
 _NARROW = 800
 """Width of a window that has no room for docks at the sides, in pixels."""
@@ -48,6 +50,7 @@ class DockArea(QObject):
         window.setCorner(Qt.Corner.BottomRightCorner, Qt.DockWidgetArea.RightDockWidgetArea)
         self._docks = {name: Dock(name, title, size, window) for name, (title, size, _) in _SIDES.items()}
         self._docks |= {name: Dock(name, title, _BOTTOM_SIZE, window) for name, title in _BOTTOM.items()}
+        self._docks |= {name: Dock(name, title, size, window) for name, (title, size, _) in _BESIDE.items()}
         self._update_timer = QTimer(self)
         self._update_timer.setSingleShot(True)
         self._update_timer.setInterval(0)
@@ -80,8 +83,10 @@ class DockArea(QObject):
             self._window.addDockWidget(Qt.DockWidgetArea.BottomDockWidgetArea, dock)
         for before, dock in pairwise(bottom):
             self._window.tabifyDockWidget(before, dock)
+        for name, (_, _, other) in _BESIDE.items():
+            self._window.tabifyDockWidget(self[other], self[name])
         for dock in self:
-            dock.show()
+            dock.setVisible(dock.objectName() not in _BESIDE)
         widths = [size.width() for _, size, _ in _SIDES.values()]
         self._window.resizeDocks([self[name] for name in _SIDES], widths, Qt.Orientation.Horizontal)
         self._window.resizeDocks([bottom[0]], [_BOTTOM_SIZE.height()], Qt.Orientation.Vertical)
@@ -109,6 +114,11 @@ class DockArea(QObject):
         """Restore a saved layout. A layout that does not match is ignored."""
         self._window.restoreState(layout, LAYOUT_VERSION)
         self._schedule_update()
+
+    def widen(self, name: str, width: int) -> None:
+        """Make a dock at a side at least this wide."""
+        if self[name].width() < width:
+            self._window.resizeDocks([self[name]], [width], Qt.Orientation.Horizontal)
 
     def make_room(self, size: QSize) -> bool:
         """Close the docks at the sides if the window is too narrow for them. Returns whether it is.

@@ -47,11 +47,6 @@ class FileActions(QObject):
             dialogs.message(self._window, f"Could not open {path.name}", str(error))
             return None
 
-    def ask_and_open(self) -> None:
-        current = self._open_projects.current
-        for path in dialogs.paths_to_open(self._window, current.store.base if current else None):
-            self.open(path)
-
     def ask_for_comparison(self, project: Project) -> tuple[str, Document] | None:
         """Ask for another project file. Returns its name and document; None if there is none."""
         path = dialogs.path_to_compare(self._window, project.store.base)

@@ -25,7 +25,7 @@ def file_commands(window: CommandWindow) -> Iterator[Command]:
         "template",
         words="examples samples gallery start page",
     )
-    yield Command("file.open", "Open…", files.ask_and_open, ("Ctrl+O",), "File", "open", words="load project")
+    yield Command("file.open", "Open…", window.ask_and_open, ("Ctrl+O",), "File", "open", words="load project")
     yield Command(
         "file.import-data",
         "Import data…",

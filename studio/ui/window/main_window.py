@@ -10,7 +10,7 @@ from PySide6.QtCore import QEvent, QSize, Qt, QTimer, Signal
 from PySide6.QtGui import QAction, QCloseEvent, QDragEnterEvent, QDropEvent, QKeyEvent
 from PySide6.QtWidgets import QStackedWidget, QTabWidget, QToolBar, QVBoxLayout, QWidget
 
-from studio.document.files.project_format import SUFFIX
+from studio.document import LESSON_SUFFIX, SUFFIX
 from studio.document.files.project_templates import Template, templates
 from studio.lowering.problems.problem_groups import grouped
 from studio.ui import dialogs
@@ -38,6 +38,8 @@ from studio.ui.window import menu_bar
 from studio.ui.window.command_window import CommandWindow
 from studio.ui.window.dock_area import DockArea
 from studio.ui.window.file_actions import FileActions
+from studio.ui.window.lessons.lesson_actions import LessonActions
+from studio.ui.window.lessons.lesson_list import LessonList
 from studio.ui.window.library_commands import library_commands
 from studio.ui.window.notification_bar import NotificationBar
 from studio.ui.window.palette_choices import palette_choices
@@ -46,7 +48,6 @@ from studio.ui.window.project_view import ProjectView
 from studio.ui.window.settings_dialog import SettingsDialog
 from studio.ui.window.status_bar import StatusBar
 from studio.ui.window.top_bar import TopBar
-from studio.ui.window.tour.tour import Tour
 from studio.ui.window.trust_dialog import TrustDialog, untrusted_in
 from studio.ui.window.welcome_page import WelcomePage
 from studio.ui.window.window_commands import window_commands
@@ -70,6 +71,7 @@ class MainWindow(CommandWindow):
         self.files = FileActions(open_projects, settings.preferences, self)
         self.imports = DataImports(self)
         self.docks = DockArea(self)
+        self.lessons = LessonActions(self, open_projects.state)
         self.setWindowTitle("Gradwire")
         self.setAcceptDrops(True)
 
@@ -86,7 +88,7 @@ class MainWindow(CommandWindow):
         self.command_palette = ChoicePalette(
             self, "Search commands", "Type a command, a setting or a node name", "No matching commands or nodes"
         )
-        self.welcome = WelcomePage(templates(), open_projects.catalogue)
+        self.welcome = WelcomePage(templates(), open_projects.catalogue, LessonList(open_projects.state))
         self.topbar = TopBar(self.commands)
         self.status = StatusBar()
         self.setStatusBar(self.status)
@@ -95,7 +97,6 @@ class MainWindow(CommandWindow):
         self.tabs.setMovable(True)
         self.tabs.setElideMode(Qt.TextElideMode.ElideNone)  # scroll buttons appear instead
         self.setCentralWidget(self._central_widget())
-        self.tour = Tour(self)
         self._toolbar = self._add_toolbar()
         self._recent = menu_bar.build_menus(self.menuBar(), self.commands)["File/Recent"]
         self._connect()
@@ -151,18 +152,33 @@ class MainWindow(CommandWindow):
             self.project.scope.select(())
             self._edit_parameters(self.project_views[self.project])
 
-    def start_tour(self) -> None:
-        """Start the tour, or return to it. It is not offered again."""
-        self._decline_tour()
-        self.tour.start()
+    def start_first_lesson(self) -> None:
+        """Start the first lesson, or go on with it. It is not offered again."""
+        self._answer_offer()
+        self.lessons.open_first()
+
+    def show_lessons(self) -> None:
+        self.open_projects.make_current(None)
+        self.welcome.show_lessons()
+
+    def show_step_card(self) -> None:
+        self.lessons.guide.show_card()
+
+    def restart_lesson(self) -> None:
+        self.lessons.start_again()
 
     @property
-    def tour_card(self) -> QWidget | None:
-        return self.tour.card if self.tour.card.isVisible() else None
+    def has_lesson(self) -> bool:
+        return self.lessons.session is not None
 
-    def _decline_tour(self) -> None:
-        self.settings.answered_tour = True
-        self.welcome.offer_tour(False)
+    @property
+    def step_card(self) -> QWidget | None:
+        card = self.lessons.guide.card
+        return card if card.isVisible() else None
+
+    def _answer_offer(self) -> None:
+        self.settings.answered_offer = True
+        self.welcome.offer_first_lesson(False)
 
     def show_panels(self) -> None:
         if self.project is not None and self.docks.are_hidden:
@@ -201,6 +217,17 @@ class MainWindow(CommandWindow):
 
     def new_project(self) -> None:
         self.open_projects.new()
+
+    def open_file(self, path: Path) -> None:
+        """Open a project or a lesson; show an error message if that fails."""
+        if path.suffix == LESSON_SUFFIX:
+            self.lessons.open_file(path)
+        else:
+            self.files.open(path)
+
+    def ask_and_open(self) -> None:
+        for path in dialogs.paths_to_open(self, self._folder()):
+            self.open_file(path)
 
     def open_palette(self) -> None:
         """Open the command palette."""
@@ -320,7 +347,7 @@ class MainWindow(CommandWindow):
 
     def dropEvent(self, event: QDropEvent) -> None:
         for path in _project_files(event):
-            self.files.open(path)
+            self.open_file(path)
         if data := dropped_data_files(event):
             self.import_data(data)
 
@@ -377,6 +404,7 @@ class MainWindow(CommandWindow):
         self.open_projects.opened.connect(self._add)
         self.open_projects.closed.connect(self._remove)
         self.open_projects.current_changed.connect(self._show)
+        self.open_projects.current_changed.connect(self.lessons.show_current)
         self.open_projects.recent_changed.connect(self._show_recent)
         self.imports.refused.connect(lambda text: self.show_notification(NotificationBar(text, [])))
         self.files.notification_ready.connect(self.show_notification)
@@ -390,12 +418,14 @@ class MainWindow(CommandWindow):
         for name in _COMPUTING_DOCKS:
             self.docks[name].visibilityChanged.connect(partial(self._set_panel_visible, name))
         self.welcome.new_project_requested.connect(self.new_project)
-        self.welcome.open_dialog_requested.connect(self.files.ask_and_open)
-        self.welcome.file_requested.connect(self.files.open)
+        self.welcome.open_dialog_requested.connect(self.ask_and_open)
+        self.welcome.file_requested.connect(self.open_file)
         self.welcome.template_requested.connect(self.open_template)
-        self.welcome.tour_requested.connect(self.start_tour)
-        self.welcome.tour_declined.connect(self._decline_tour)
-        self.welcome.offer_tour(not self.settings.answered_tour)
+        self.welcome.first_lesson_requested.connect(self.start_first_lesson)
+        self.welcome.first_lesson_declined.connect(self._answer_offer)
+        self.welcome.lesson_requested.connect(self.lessons.open)
+        self.welcome.offer_first_lesson(not self.settings.answered_offer)
+        self.lessons.progress_changed.connect(self.welcome.lesson_list.refresh)
         self.welcome.left.connect(lambda: self.open_projects.make_current(self._covered_project))
         self._show_recent()
 
@@ -440,6 +470,7 @@ class MainWindow(CommandWindow):
         project_view.canvas.find_action = self._find_action
         project_view.canvas.import_requested.connect(partial(self.imports.start, project_view.canvas))
         project_view.canvas.template_requested.connect(self.show_welcome)
+        project_view.lesson.lessons_requested.connect(self.show_lessons)
         project_view.canvas.parameters_requested.connect(partial(self._edit_parameters, project_view))
         project_view.zoomed.connect(self.status.show_zoom)
         project_view.status_message.connect(self.status.show_status)
@@ -554,9 +585,9 @@ class MainWindow(CommandWindow):
     def _show_recent(self) -> None:
         recent = self.open_projects.recent
         self.welcome.show_recent(recent)
-        menu_bar.fill_recent(self._recent, recent, self.files.open, self.open_projects.clear_recent)
+        menu_bar.fill_recent(self._recent, recent, self.open_file, self.open_projects.clear_recent)
 
 
 def _project_files(event: QDropEvent) -> list[Path]:
     paths = [Path(url.toLocalFile()) for url in event.mimeData().urls() if url.isLocalFile()]
-    return [path for path in paths if path.suffix == SUFFIX]
+    return [path for path in paths if path.suffix in (SUFFIX, LESSON_SUFFIX)]

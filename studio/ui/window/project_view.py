@@ -33,6 +33,7 @@ from studio.ui.panels.inspector.fit_from_data import fit_from_data_row
 from studio.ui.panels.inspector.inspector_panel import InspectorPanel
 from studio.ui.panels.inspector.instance_section import instance_section
 from studio.ui.panels.inspector.port_order import port_section
+from studio.ui.panels.lesson.lesson_panel import LessonPanel
 from studio.ui.panels.log_panel import LogPanel
 from studio.ui.panels.problems_panel import ProblemsPanel
 from studio.ui.panels.runs.runs_panel import RunsPanel
@@ -113,6 +114,7 @@ class ProjectView(QObject):
         self.code = CodePanel(store)
         self.log = LogPanel()
         self.history = HistoryPanel(store)
+        self.lesson = LessonPanel()
         self.panels: dict[str, QWidget] = {
             "palette": palette,
             "inspector": self.inspector,
@@ -124,6 +126,7 @@ class ProjectView(QObject):
             "code": self.code,
             "log": self.log,
             "history": self.history,
+            "lesson": self.lesson,
         }
         self._settings = settings
         self._latest: fit.Step | None = None
@@ -140,6 +143,7 @@ class ProjectView(QObject):
         self._runs_when_checked = False
         self.canvas.zoom_changed.connect(self.zoomed)
         self.problems.activated.connect(self.canvas.reveal)
+        self.lesson.node_requested.connect(self.canvas.reveal)
         self.problems.emptied.connect(self.canvas.setFocus)
         self.data.node_requested.connect(self.canvas.reveal)
         self.code.problems_requested.connect(self.problems_requested)

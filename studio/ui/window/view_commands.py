@@ -23,8 +23,13 @@ _PANEL_WORDS = {
     "code": "python source pytorch class",
     "log": "messages output console terminal",
     "history": "versions edits steps",
+    "lesson": "tutorial course learn steps exercise",
 }
 """Further words that find the command of a panel."""
+
+
+_NUMBERED = 10
+"""Number of panels with a key, from Alt+1 to Alt+0."""
 
 
 def view_commands(window: CommandWindow) -> Iterator[Command]:
@@ -34,7 +39,7 @@ def view_commands(window: CommandWindow) -> Iterator[Command]:
             f"view.{dock.objectName()}",
             dock.title,
             partial(_toggle_dock, window, dock.objectName()),
-            (f"Alt+{number % 10}",),
+            (f"Alt+{number % 10}",) if number <= _NUMBERED else (),
             "View/Panels",
             dock.objectName(),
             help=f"Show or hide the {dock.title} panel",
@@ -123,10 +128,10 @@ def view_commands(window: CommandWindow) -> Iterator[Command]:
 
 
 def _go_to_panel(window: CommandWindow, step: int) -> None:
-    """The card of the tour, the canvas, then the docks."""
+    """The card of a lesson, the canvas, then the docks."""
     shown = [dock.panel for dock in window.docks if dock.isVisible() and not dock.visibleRegion().isEmpty()]
     keyboard_focus.cycle_focus(
-        [panel for panel in (window.tour_card, window.canvas, *shown) if panel is not None], step
+        [panel for panel in (window.step_card, window.canvas, *shown) if panel is not None], step
     )
 
 

@@ -8,8 +8,8 @@ from itertools import groupby
 from pathlib import Path
 
 from PySide6.QtCore import QSize, Qt, QUrl, Signal
-from PySide6.QtGui import QDesktopServices, QFocusEvent, QKeyEvent, QMouseEvent
-from PySide6.QtWidgets import QFrame, QGridLayout, QHBoxLayout, QLayout, QScrollArea, QVBoxLayout, QWidget
+from PySide6.QtGui import QDesktopServices, QFocusEvent, QKeyEvent
+from PySide6.QtWidgets import QFrame, QGridLayout, QHBoxLayout, QLayout, QScrollArea, QToolButton, QVBoxLayout, QWidget
 
 from studio.document.files.project_templates import Template
 from studio.nodes.catalogue import Catalogue
@@ -18,7 +18,8 @@ from studio.ui.widgets.focus_ring import BY_KEY, RINGED
 from studio.ui.widgets.graph_thumbnail import GraphThumbnail
 from studio.ui.widgets.icon_widget import IconWidget
 from studio.ui.widgets.labels import ElidedLabel, label, tip
-from studio.ui.window.tour.tour_steps import STEPS
+from studio.ui.widgets.pressable import Pressable
+from studio.ui.window.lessons.lesson_list import LessonList
 
 TUTORIALS = Path(__file__).resolve().parents[3] / "docs" / "tutorials"
 _WIDTH, _COLUMNS, _CARD_WIDTH, _START_WIDTH = 1160, 3, 200, 220
@@ -33,14 +34,23 @@ class WelcomePage(QScrollArea):
     """A Path."""
     template_requested = Signal(object, bool)
     """A Template, and whether to train it at once."""
-    tour_requested = Signal()
-    tour_declined = Signal()
+    lesson_requested = Signal(object)
+    """A Lesson."""
+    first_lesson_requested = Signal()
+    first_lesson_declined = Signal()
     left = Signal()
     """The user returns to the project that the page covers."""
 
-    def __init__(self, templates: Iterable[Template], catalogue: Catalogue, parent: QWidget | None = None) -> None:
+    def __init__(
+        self,
+        templates: Iterable[Template],
+        catalogue: Catalogue,
+        lessons: LessonList,
+        parent: QWidget | None = None,
+    ) -> None:
         super().__init__(parent)
-        self._catalogue = catalogue
+        self._catalogue, self.lesson_list = catalogue, lessons
+        lessons.lesson_requested.connect(self.lesson_requested)
         self.templates = tuple(templates)
         self.setAccessibleName("Start page")
         self.setWidgetResizable(True)
@@ -59,12 +69,12 @@ class WelcomePage(QScrollArea):
         outer.addStretch(1)
         self._column.addLayout(self._head())
         self._column.addSpacing(16)
-        self._column.addWidget(self._tour_offer())
+        self._column.addWidget(self._first_lesson_offer())
         self._column.addSpacing(16)
         columns = QHBoxLayout()
         columns.setSpacing(40)
         columns.addWidget(self._start(), 0)
-        columns.addLayout(self._cards(), 1)
+        columns.addLayout(self._offers(), 1)
         self._column.addLayout(columns)
         self._column.addStretch(1)
         self.setWidget(page)
@@ -82,8 +92,15 @@ class WelcomePage(QScrollArea):
         if not found:
             self._recent.addWidget(label("Files that you open appear here.", "dim", wrap=True))
 
-    def offer_tour(self, is_offered: bool) -> None:
-        """Show or hide the offer of the tour. The entry in the list stays."""
+    def show_lessons(self) -> None:
+        """Show the lessons in place of the templates, and focus the first."""
+        self._choose(self.lessons_tab)
+        self.verticalScrollBar().setValue(0)
+        if self.lesson_list.cards:
+            self.lesson_list.cards[0].setFocus(Qt.FocusReason.OtherFocusReason)
+
+    def offer_first_lesson(self, is_offered: bool) -> None:
+        """Show or hide the offer of the first lesson. The entry in the list stays."""
         self._offer.setVisible(is_offered)
 
     def offer_return(self, project_name: str) -> None:
@@ -121,20 +138,20 @@ class WelcomePage(QScrollArea):
             row.addWidget(self.first, 0, Qt.AlignmentFlag.AlignVCenter)
         return row
 
-    def _tour_offer(self) -> QWidget:
-        """The offer of the tour at the first start."""
+    def _first_lesson_offer(self) -> QWidget:
+        """The offer of the first lesson at the first start."""
         self._offer = QFrame()
         self._offer.setProperty("role", "offer")
         row = QHBoxLayout(self._offer)
         row.setContentsMargins(12, 8, 8, 8)
         row.setSpacing(8)
         row.addWidget(IconWidget("info", "accent"))
-        text = f"New to Gradwire? The tour builds and trains a network for handwritten digits in {len(STEPS)} steps."
+        text = "New to Gradwire? The first lesson builds and trains a network for handwritten digits."
         row.addWidget(label(text, wrap=True), 1)
-        self.start_tour = buttons.text_button("Start the tour", self.tour_requested.emit)
-        self.decline_tour = buttons.text_button("Not now", self.tour_declined.emit, kind="link")
-        row.addWidget(self.start_tour)
-        row.addWidget(self.decline_tour)
+        self.start_lesson = buttons.text_button("Start the lesson", self.first_lesson_requested.emit)
+        self.decline_lesson = buttons.text_button("Not now", self.first_lesson_declined.emit, kind="link")
+        row.addWidget(self.start_lesson)
+        row.addWidget(self.decline_lesson)
         return self._offer
 
     def _start(self) -> QWidget:
@@ -150,7 +167,7 @@ class WelcomePage(QScrollArea):
         for title, icon, run in (
             ("New project", "new", self.new_project_requested.emit),
             ("Open project…", "open", self.open_dialog_requested.emit),
-            ("Tour", "help", self.tour_requested.emit),
+            ("Lessons", "lesson", self.show_lessons),
         ):
             column.addWidget(buttons.text_button(title, run, icon=icon, kind="link"))
         if TUTORIALS.is_dir():
@@ -165,8 +182,37 @@ class WelcomePage(QScrollArea):
         start.setFixedWidth(_START_WIDTH)
         return start
 
+    def _offers(self) -> QVBoxLayout:
+        """The templates or the lessons, below a switch between them."""
+        column = QVBoxLayout()
+        column.setSpacing(12)
+        row = QHBoxLayout()
+        row.setSpacing(4)
+        self.templates_tab = buttons.toggle_button("Templates", icon="template", tip="Show the templates")
+        self.lessons_tab = buttons.toggle_button("Lessons", icon="lesson", tip="Show the lessons")
+        for tab in (self.templates_tab, self.lessons_tab):
+            tab.clicked.connect(partial(self._choose, tab))
+            row.addWidget(tab)
+        row.addStretch(1)
+        self._templates = QWidget()
+        self._templates.setLayout(self._cards())
+        column.addLayout(row)
+        column.addWidget(self._templates)
+        column.addWidget(self.lesson_list)
+        column.addStretch(1)
+        self._choose(self.templates_tab)
+        return column
+
+    def _choose(self, tab: QToolButton, *_: object) -> None:
+        shows_lessons = tab is self.lessons_tab
+        self.templates_tab.setChecked(not shows_lessons)
+        self.lessons_tab.setChecked(shows_lessons)
+        self._templates.setVisible(not shows_lessons)
+        self.lesson_list.setVisible(shows_lessons)
+
     def _cards(self) -> QVBoxLayout:
         column = QVBoxLayout()
+        column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(0)
         self.cards = [
             TemplateCard(template, self._catalogue, partial(self.template_requested.emit, template, False))
@@ -181,30 +227,7 @@ class WelcomePage(QScrollArea):
         return column
 
 
-class _Pressable(QFrame):
-    """A frame that behaves like a button."""
-
-    pressed = Signal()
-
-    def __init__(self, role: str, name: str) -> None:
-        super().__init__()
-        self.setProperty("role", role)
-        self.setAccessibleName(name)
-        self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
-        self.setCursor(Qt.CursorShape.PointingHandCursor)
-
-    def mouseReleaseEvent(self, event: QMouseEvent) -> None:
-        if event.button() == Qt.MouseButton.LeftButton and self.rect().contains(event.position().toPoint()):
-            self.pressed.emit()
-
-    def keyPressEvent(self, event: QKeyEvent) -> None:
-        if event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter, Qt.Key.Key_Space):
-            self.pressed.emit()
-        else:
-            super().keyPressEvent(event)
-
-
-class TemplateCard(_Pressable):
+class TemplateCard(Pressable):
     """A template: thumbnail, title, description."""
 
     def __init__(self, template: Template, catalogue: Catalogue, run: object) -> None:
@@ -228,7 +251,7 @@ class TemplateCard(_Pressable):
         return QSize(220, super().sizeHint().height())
 
 
-class _RecentFile(_Pressable):
+class _RecentFile(Pressable):
     def __init__(self, path: Path, run: object) -> None:
         super().__init__("row", f"Open {path.name}")
         self.pressed.connect(run)

@@ -92,14 +92,47 @@ def _help(window: CommandWindow) -> Iterator[Command]:
         words="documentation manual explain",
     )
     yield Command(
-        "help.tour",
-        "Tour",
-        window.start_tour,
+        "help.first-lesson",
+        "First lesson",
+        window.start_first_lesson,
+        (),
+        "Help",
+        "lesson",
+        help="Build and train a first network, step by step, in a separate project",
+        words="tour tutorial guide introduction getting started first steps beginner onboarding walkthrough",
+    )
+    yield Command(
+        "help.lessons",
+        "Lessons…",
+        window.show_lessons,
         (),
         "Help",
         "book",
-        help="Build and train a first network, step by step, in a new project",
-        words="tutorial guide introduction getting started first steps learn beginner onboarding walkthrough",
+        help="Choose a lesson on the start page",
+        words="learn course exercise teach tutorial study",
+    )
+    yield Command(
+        "help.step-card",
+        "Point at the step",
+        window.show_step_card,
+        (),
+        "Help",
+        help="Show the card that points at the controls of the lesson's step",
+        enabled=lambda: window.has_lesson,
+        reason="Open a lesson",
+        words="tour card hint where",
+    )
+    yield Command(
+        "help.restart-lesson",
+        "Start the lesson again",
+        window.restart_lesson,
+        (),
+        "Help",
+        "reset",
+        help="Restore the start project of the lesson, and forget answers and completed steps",
+        enabled=lambda: window.has_lesson,
+        reason="Open a lesson",
+        words="reset repeat",
     )
     yield Command(
         "help.shortcuts",

@@ -1,4 +1,4 @@
-"""The card of the tour, and the frame around the control that it points at."""
+"""The card of a step, and the frame around the control that it points at."""
 
 from __future__ import annotations
 
@@ -16,25 +16,25 @@ from PySide6.QtGui import (
 )
 from PySide6.QtWidgets import QApplication, QFrame, QHBoxLayout, QVBoxLayout, QWidget
 
+from studio.lessons.lesson import Step
 from studio.ui.theme import theme
 from studio.ui.widgets import buttons
 from studio.ui.widgets.labels import label
-from studio.ui.window.tour.card_placement import ARROW, Placement, place_card
-from studio.ui.window.tour.tour_steps import TourStep
-from studio.ui.window.tour.tour_targets import Area
+from studio.ui.window.lessons.card_placement import ARROW, Placement, place_card
+from studio.ui.window.lessons.step_targets import Area
 
 _WIDTH, _EDGE = 330, 8
 _FRAME = 2
 """Width of the frame around the target, in pixels."""
 
 
-class TourCard(QWidget):
+class StepCard(QWidget):
     """Floats over the window beside the target, and takes the focus only if the user moves it there."""
 
     next_requested = Signal()
     back_requested = Signal()
     left = Signal()
-    """The user skips the rest of the tour."""
+    """The user hides the card. The panel of the lesson stays."""
 
     def __init__(self, window: QWidget) -> None:
         super().__init__(window)
@@ -42,13 +42,14 @@ class TourCard(QWidget):
         self._placement: Placement | None = None
         self._frame: _TargetFrame | None = None
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
-        self.setAccessibleName("Tour")
+        self.setAccessibleName("Lesson step")
         self.setCursor(Qt.CursorShape.ArrowCursor)
         self.heading = label("", "heading", wrap=True)
         self.number = label("", "dim")
         self.text = label("", wrap=True)
         self.keys = label("", "small", wrap=True)
-        self.skip = buttons.text_button("Skip tour", self.left.emit, kind="link")
+        self.skip = buttons.text_button("Hide card", self.left.emit, kind="link")
+        self.skip.setToolTip("Show the steps in the Lesson panel only (Escape)")
         self.back = buttons.text_button("Back", self.back_requested.emit)
         self.next = buttons.text_button("Next", self.next_requested.emit, kind="primary")
         head, row = QHBoxLayout(), QHBoxLayout()
@@ -75,20 +76,20 @@ class TourCard(QWidget):
         focused = QApplication.focusWidget()
         return focused is not None and (focused is self or self.isAncestorOf(focused))
 
-    def show_step(self, step: TourStep, index: int, count: int) -> None:
-        """Show a step, and announce it to screen readers."""
+    def show_step(self, step: Step, index: int, count: int) -> None:
+        """Show the title of a step and what to do, the last paragraph of its text, and announce them."""
+        text = _plain(step.text.rsplit("\n\n", 1)[-1])
         is_last = index + 1 == count
         number = f"{index + 1} of {count}"
         self.heading.setText(step.title)
         self.number.setText(number)
-        self.text.setText(step.text)
+        self.text.setText(text)
         self.keys.setText(step.keys)
         self.keys.setVisible(bool(step.keys))
         self.back.setEnabled(index > 0)
         self.next.setText("Finish" if is_last else "Next")
-        self.skip.setVisible(not is_last)
-        self.setAccessibleName(f"Tour, {number}: {step.title}")
-        self.setAccessibleDescription(" ".join(filter(None, (step.text, step.keys, "Enter: next. Escape: end."))))
+        self.setAccessibleName(f"Lesson, step {number}: {step.title}")
+        self.setAccessibleDescription(" ".join(filter(None, (text, step.keys, "Enter: next. Escape: hide the card."))))
         self._placement = None
         QAccessible.updateAccessibility(
             QAccessibleAnnouncementEvent(self, f"{self.accessibleName()}. {self.accessibleDescription()}")
@@ -98,8 +99,8 @@ class TourCard(QWidget):
         """Mark the step as done."""
         self.number.setText(f"Done · {self.number.text()}")
 
-    def point_at(self, area: Area | None) -> None:
-        """Show the card beside an area, or in a corner of the window without one."""
+    def point_at(self, area: Area | None, avoided: QRect | None = None) -> None:
+        """Show the card beside an area, or in a corner of the window without one; if possible not over `avoided`."""
         if area is not None:
             self._show_frame(area)
         elif self._frame is not None:
@@ -111,7 +112,7 @@ class TourCard(QWidget):
             target = QRect(corner, area.rect.size()).intersected(self._window.rect())
             target = target.adjusted(-area.margin, -area.margin, area.margin, area.margin)
         width = min(_WIDTH, room.width())
-        placement = place_card(QSize(width, self.heightForWidth(width)), target, room)
+        placement = place_card(QSize(width, self.heightForWidth(width)), target, room, avoided)
         if placement != self._placement:
             self._placement = placement
             self.setGeometry(placement.rect)
@@ -182,6 +183,11 @@ class _TargetFrame(QFrame):
 
     def paintEvent(self, event: QPaintEvent) -> None:
         QPainter(self).fillRect(self.rect(), theme.current().color("accent"))
+
+
+def _plain(markdown: str) -> str:
+    """The text without the marks of emphasis and code."""
+    return markdown.replace("**", "").replace("`", "").strip()
 
 
 def _arrow(placement: Placement, rect: QRectF) -> QPainterPath:

@@ -1,4 +1,4 @@
-"""Where the controls are that the tour points at. Closed panels are opened."""
+"""Where the controls are that a step points at. Closed panels are opened."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from typing import NamedTuple
 from PySide6.QtCore import QPoint, QRect, QRectF, Qt
 from PySide6.QtWidgets import QDockWidget, QStyle, QTabBar, QWidget
 
+from studio.lessons.lesson import Target
 from studio.ui.canvas.camera import Camera
 from studio.ui.canvas.canvas_view import CanvasView
 from studio.ui.canvas.geometry import Box, bounds
 from studio.ui.window.command_window import CommandWindow
-from studio.ui.window.tour.tour_steps import Target
 
 _NODE_MARGIN = 6
 

@@ -27,25 +27,32 @@ class Placement:
     """Point of the arrow; None without one."""
 
 
-def place_card(size: QSize, target: QRect | None, room: QRect) -> Placement:
+def place_card(size: QSize, target: QRect | None, room: QRect, avoided: QRect | None = None) -> Placement:
     """The place beside the target where the card covers nothing of it, else the one where it covers least.
 
     Args:
         room: where the card must be
+        avoided: what it should not cover either, such as the text of the lesson
     """
+    avoided = avoided or QRect()
     if target is None or target.isEmpty():
         return Placement(_bounded(QRect(room.bottomLeft(), size), room), "over", None)
     beside: dict[Side, QRect] = {side: _bounded(rect, room) for side, rect in _beside(size, target)}
     for side, rect in beside.items():
-        if not rect.intersects(target):
+        if not rect.intersects(target) and not rect.intersects(avoided):
             return Placement(rect, side, _tip(side, rect, target))
     corners = [
         QRect(QPoint(x, y), size)
         for y in (target.bottom() - size.height(), target.top())
         for x in (target.left(), target.right() - size.width())
     ]
+    corners += [QRect(QPoint(avoided.right() + 1, target.bottom() + 1), size)] if avoided.isValid() else []
     covering = [_bounded(rect, room) for rect in corners] + [*beside.values()]
-    return Placement(min(covering, key=lambda rect: _area(rect.intersected(target))), "over", None)
+
+    def covered(rect: QRect) -> int:
+        return _area(rect.intersected(target)) + _area(rect.intersected(avoided))
+
+    return Placement(min(covering, key=covered), "over", None)
 
 
 def _beside(size: QSize, target: QRect) -> Iterator[tuple[Side, QRect]]:

@@ -1,0 +1,1 @@
+"""The Lesson panel: text, prediction, checks and hints of the current step."""
