@@ -31,8 +31,14 @@ _BYTES, _SAMPLES, _TARGETS = 8 * 2**20, 10_000, 2_000_000
 _REMEMBERED = 8
 """Number of chains whose statistics are cached."""
 
-REPLACED = {"sorted-samples": "not-shuffled"}
-"""Codes of problems of samples, with the problem of the check that has the same cause."""
+_CLASS_COUNTS = frozenset({"too-few-classes", "too-many-classes"})
+REPLACED = {
+    "sorted-samples": frozenset({"not-shuffled"}),
+    "labels-from-one": _CLASS_COUNTS,
+    "numbers-as-classes": _CLASS_COUNTS,
+    "identifier-as-target": _CLASS_COUNTS,
+}
+"""Codes of problems of samples, with the problems of the check that have the same cause."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,10 +76,16 @@ class Inspection:
 
     def joined(self, report: Report) -> Report:
         """The report of a check with the problems of the samples; a cause that both show is reported once."""
-        causes = {REPLACED[each.code] for each in self.problems if each.code in REPLACED}
         known = {(each.code, each.node) for each in (*report.problems, *report.dismissed)}
-        added = [each for each in self.problems if (each.code, each.node) not in known]
-        problems = [*(each for each in report.problems if each.code not in causes), *added]
+        added: list[Problem] = []
+        replaced: set[str] = set()
+        for problem in self.problems:
+            if (problem.code, problem.node) not in known:
+                codes = REPLACED.get(problem.code, frozenset[str]())
+                is_error = any(each.code in codes and each.severity == "error" for each in report.problems)
+                added.append(replace(problem, severity="error") if is_error else problem)
+                replaced |= codes
+        problems = [*(each for each in report.problems if each.code not in replaced), *added]
         dismissed = (each for each in self.dismissed if (each.code, each.node) not in known)
         ordered = tuple(sorted(problems, key=lambda problem: problem.rank))
         return replace(report, problems=ordered, dismissed=(*report.dismissed, *dismissed))

@@ -23,7 +23,7 @@ def test_one_json_object(gradwire: Callable[..., Result], project: Path) -> None
     assert found["event"] == "described"
     assert found["spec"] == "1×8×8 uint8"
     assert sum(found["parts"][0]["classes"]) == found["parts"][0]["samples"] == 1438
-    assert found["findings"] == []
+    assert found["problems"] == []
 
 
 def test_only_data_nodes_are_described(gradwire: Callable[..., Result], project: Path) -> None:

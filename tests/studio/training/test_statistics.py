@@ -143,7 +143,7 @@ def test_clean_data_are_left_in_peace() -> None:
 def test_numbers_that_are_nearly_equal_are_found() -> None:
     made = described(previewed(chained("data.Digits", "transforms.ToFloat")))
     [narrow] = [problem for problem in made.problems if problem.code == "narrow"]
-    assert narrow.message.startswith("All training inputs lie between 0 and 0.0627, ")
+    assert narrow.message.startswith("All training inputs lie between 0 and 0.0627 after b, ")
     assert codes(described(previewed(chained("data.Digits", Node("transforms.Normalize", {"std": 16.0}))))) == []
 
 

@@ -115,6 +115,66 @@ DATA = (
         "Small range of inputs",
         "Inputs with a small range slow learning down.",
     ),
+    Diagnosis(
+        "unscaled-inputs",
+        "Inputs not normalized",
+        "Weights start for inputs of about 1; larger ones dominate the others and make steps too large.",
+    ),
+    Diagnosis(
+        "misfit-normalization",
+        "Normalization for other data",
+        "Mean and standard deviation of other data leave inputs far from 0 or with another spread.",
+    ),
+    Diagnosis(
+        "target-among-inputs",
+        "Target among the inputs",
+        "A network that reads its target learns to copy it and fails where the target is unknown.",
+    ),
+    Diagnosis(
+        "identifier-as-target",
+        "Identifier as target",
+        "A class with one sample cannot be learned; an identifier says nothing about new samples.",
+    ),
+    Diagnosis(
+        "target-convention",
+        "Targets outside the convention of the loss",
+        "A loss has its minimum for the targets that it is made for: 0 and 1, or -1 and 1.",
+    ),
+    Diagnosis(
+        "labels-from-one",
+        "Class numbers that begin at 1",
+        "Class numbers are indices of scores, which begin at 0.",
+    ),
+    Diagnosis(
+        "no-validation",
+        "No validation data",
+        "Only samples that are not trained on show how well a network generalizes.",
+    ),
+    Diagnosis(
+        "split-twice",
+        "Samples split twice",
+        "A split divides all samples again, so an earlier split has no effect.",
+    ),
+    Diagnosis(
+        "fitted-to-validation",
+        "Statistics of validation data",
+        "Statistics that validation samples influence make validation results slightly too good.",
+    ),
+    Diagnosis(
+        "sorted-samples",
+        "Sorted samples without shuffling",
+        "In sorted data each batch has similar targets, so training forgets the others.",
+    ),
+    Diagnosis(
+        "single-batch",
+        "One batch holds all samples",
+        "With one step per epoch training needs many epochs.",
+    ),
+    Diagnosis(
+        "label-changed",
+        "Augmentation that changes the class",
+        "A changed image with the old label teaches the network a wrong class.",
+    ),
 )
 
 __all__ = ["DATA"]

@@ -9,6 +9,7 @@ from typing import Any, TypeAlias
 
 from studio.document.model import Endpoint
 from studio.lowering.analysis.dataflow import Dataflow
+from studio.lowering.checks.value_paths import origin_of_values
 from studio.nodes.types import NodeType, Role
 from studio.training.data.data_chain import ChainLink
 from studio.training.data.sample_preview import Part, Preview
@@ -85,13 +86,9 @@ class DataContext:
                 yield name, node_type
 
     def compared_output(self, name: str) -> Endpoint | None:
-        """The output that a loss or metric compares with, through nodes that only reshape."""
+        """The output that a loss or metric compares with, through nodes that do not change values."""
         flow = self.flow
-        end = None if flow is None or name not in flow.graph.types else flow.graph.source(name, "target")
-        while flow is not None and end is not None and flow.graph.types[end.node].group == "Shape":
-            inputs = flow.graph.types[end.node].inputs
-            end = flow.graph.source(end.node, inputs[0].name) if inputs else None
-        return end
+        return None if flow is None or name not in flow.graph.types else origin_of_values(flow.graph, name, "target")
 
     def scope(self) -> str:
         """Text about how many of the training samples were looked at; empty if all were."""

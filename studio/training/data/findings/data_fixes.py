@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from msgspec import structs
+
 from engine.data.tables.csv_columns import format_names, parse_names
 from studio.document import edits
 from studio.document.model import Document, Endpoint, Json, Node, Wire
@@ -17,6 +19,16 @@ def insert_transform(target: Endpoint, key: str, params: Mapping[str, Json], *, 
     """Insert a transform before an input of samples."""
     given = dict(params) if on == "inputs" else {**params, "on": on}
     return quick_fixes.insert(target, Node(key, given), title=title, input_port="samples", output_port="samples")
+
+
+def replace_transform(link: ChainLink, key: str, params: Mapping[str, Json], *, title: str) -> Fix:
+    """Use another transform at a node."""
+
+    def edit(document: Document) -> Document:
+        node = structs.replace(document.nodes[link.name], type=key, params=dict(params))
+        return structs.replace(document, nodes={**document.nodes, link.name: node})
+
+    return Fix(title, edit)
 
 
 def remove_transform(link: ChainLink) -> Fix:
@@ -58,4 +70,4 @@ def has_param(node_type: NodeType, name: str) -> bool:
     return node_type.param(name) is not None
 
 
-__all__ = ["add_metric", "has_param", "ignore_columns", "insert_transform", "remove_transform"]
+__all__ = ["add_metric", "has_param", "ignore_columns", "insert_transform", "remove_transform", "replace_transform"]

@@ -4,17 +4,32 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from engine.errors import EngineError
 from studio.lowering.analysis.dataflow import Dataflow
 from studio.lowering.problems.problem import Problem
+from studio.training.data.findings.augmentation_rules import augmentation_problems
+from studio.training.data.findings.batch_rules import batch_problems
 from studio.training.data.findings.class_rules import class_problems
+from studio.training.data.findings.convention_rules import convention_problems
 from studio.training.data.findings.data_context import DataContext
+from studio.training.data.findings.leak_rules import leak_problems
 from studio.training.data.findings.part_rules import part_problems
 from studio.training.data.findings.scaling_rules import scaling_problems
 from studio.training.data.findings.value_rules import value_problems
 from studio.training.data.sample_preview import Preview
 from studio.training.data.statistics_records import Statistics
 
-RULES = (value_problems, part_problems, class_problems, scaling_problems)
+RULES = (
+    value_problems,
+    part_problems,
+    class_problems,
+    convention_problems,
+    leak_problems,
+    scaling_problems,
+    augmentation_problems,
+    batch_problems,
+)
+"""Errors before warnings, causes before consequences."""
 
 
 def find_data_problems(found: Statistics, preview: Preview, flow: Dataflow | None = None) -> Iterator[Problem]:
@@ -27,7 +42,10 @@ def find_data_problems(found: Statistics, preview: Preview, flow: Dataflow | Non
     """
     data = DataContext(found, preview, flow)
     for rule in RULES:
-        yield from rule(data)
+        try:
+            yield from rule(data)
+        except (EngineError, OSError, ValueError, ArithmeticError):  # a sample that only this rule reads
+            continue
 
 
 __all__ = ["find_data_problems"]

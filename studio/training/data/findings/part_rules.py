@@ -1,16 +1,182 @@
-"""Training and validation data: samples in both."""
+"""Training and validation data: samples in both, no validation data, and statistics fitted to validation data."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
-from studio.lowering.problems.problem import Problem
+import numpy as np
+from numpy.typing import NDArray
+
+from studio.document.model import Json, Node
+from studio.lowering.analysis.input_scale import to_json_value
+from studio.lowering.problems import quick_fixes
+from studio.lowering.problems.problem import Fix, Problem
+from studio.nodes.types import Role
+from studio.training.data.data_chain import ChainLink
 from studio.training.data.findings.data_context import DataContext, Row, examples
+from studio.training.data.findings.sample_reading import inputs_at, measured
+from studio.training.data.sample_preview import PARTS, Part
 from studio.training.data.statistics_records import PartFigures
+
+MIN_OVERLAP = 0.02
+"""Share of validation samples from which samples in both parts are a warning; a few duplicates are a hint."""
+MIN_SAMPLES = 50
+"""Number of samples from which missing validation data are reported without a setting that needs them."""
+FITTED, DIFFERENT = 1e-4, 1e-3
+"""Difference of means, in standard deviations, below which statistics are fitted to data, and above which not."""
+SHARE = 0.2
+"""Share of the samples that a fix holds out."""
+_ALL = 1_000_000
 
 
 def part_problems(data: DataContext) -> Iterator[Problem]:
     yield from _overlap(data)
+    yield from _missing_validation(data)
+    yield from _split_twice(data)
+    yield from _fitted_to_validation(data)
+
+
+# -- missing, repeated and used too early -----------------------------------------------------
+
+
+def _missing_validation(data: DataContext) -> Iterator[Problem]:
+    """Nothing is held out, although something depends on it."""
+    flow, part = data.flow, data.training
+    if data.loader is None or flow is None or data.validation is not None:
+        return
+    training = flow.document.training
+    reason = _need(data)
+    if not reason and (part.samples < MIN_SAMPLES or not training.follow.startswith("val_")):
+        return
+    fix = _holding_out(data)
+    remedy = f"{fix.title}." if fix is not None else "Provide validation samples."
+    message = (
+        f"No samples are held out for validation, but {reason or 'overfitting shows only in validation'}. {remedy}"
+    )
+    link = _splitting_link(data)
+    node = data.loader if link is None else link.name
+    evidence = {"training": part.samples, "validation": 0}
+    severity = "warning" if reason else "hint"
+    yield Problem(severity, "no-validation", message, node=node, fix=fix, evidence=evidence)
+
+
+def _need(data: DataContext) -> str:
+    """What depends on validation data, for a message."""
+    flow = data.flow
+    if flow is None:
+        return ""
+    training = flow.document.training
+    plateau = next((n for n, each in data.with_role(Role.SCHEDULER) if "ReduceLROnPlateau" in each.key), None)
+    if training.patience is not None and training.follow.startswith("val_"):
+        return f"early stopping (patience {training.patience}) follows {training.follow}"
+    if plateau is not None:
+        return f"{plateau} lowers the learning rate when the validation loss stops improving"
+    if training.follow.startswith("val_") and training.follow != "val_loss":
+        return f"the best weights are selected by {training.follow}"
+    metric = next((name for name, _ in data.comparing(Role.METRIC)), None)
+    return "" if metric is None else f"{metric} of training samples does not show how well the network generalizes"
+
+
+def _splitting_link(data: DataContext) -> ChainLink | None:
+    """The last node of the chain with a share of validation samples."""
+    links = [link for link in data.preview.chain if link.type.param("validation") is not None]
+    return links[-1] if links else None
+
+
+def _holding_out(data: DataContext) -> Fix | None:
+    link = _splitting_link(data)
+    if data.training.is_stream or data.training.samples < 2:
+        return None
+    if link is not None:
+        return quick_fixes.assign(link.name, "validation", SHARE)
+    if data.last is None:
+        return None
+    params: dict[str, Json] = {"validation": SHARE}
+    title = "Insert Hold-out split"
+    return quick_fixes.insert(
+        data.last, Node("data.HoldOut", params), title=title, input_port="samples", output_port="samples"
+    )
+
+
+def _split_twice(data: DataContext) -> Iterator[Problem]:
+    """Two splits in a row: the later one replaces the earlier one."""
+    splits = [link for link in data.preview.chain if link.type.role is Role.DIVISION]
+    if len(splits) < 2:
+        return
+    first, last = splits[-2], splits[-1]
+    message = (
+        f"{first.name} and {last.name} both split the samples; only {last.name} has an effect, because it splits all "
+        f"samples again. Remove {first.name}."
+    )
+    fix = quick_fixes.bypass(first.name, first.type.inputs[0].name)
+    yield Problem("warning", "split-twice", message, node=first.name, fix=fix)
+
+
+def _fitted_to_validation(data: DataContext) -> Iterator[Problem]:
+    """Normalize whose mean is that of training and validation samples together."""
+    if data.validation is None or not data.is_complete:
+        return
+    for index, link in data.transforms():
+        if link.key != "transforms.Normalize" or not index:
+            continue
+        means = measured(data.preview, ("means", index), lambda index=index: _means(data, index))
+        given = np.atleast_1d(np.asarray(link.values["mean"], np.float64))
+        if means is None or len(given) != len(means[0]) or not given.any():
+            continue
+        of_training, of_all, std = means
+        is_varied = (std > 0) & (given != 0)
+        to_all, to_training = (np.abs(given - mean)[is_varied] / std[is_varied] for mean in (of_all, of_training))
+        if not is_varied.any() or to_all.max() > FITTED or to_training.max() < DIFFERENT:
+            continue
+        fitted = [to_json_value(float(value)) for value in of_training]
+        mean = fitted[0] if len(fitted) == 1 else [*fitted]
+        message = (
+            f"mean of {link.name} is that of training and validation samples together, so validation samples influence "
+            "training. Compute it from the training samples."
+        )
+        fix = quick_fixes.assign_all({link.name: {"mean": mean}}, f"Set mean of {link.name} from the training samples")
+        evidence = {"given": [float(value) for value in given[:4]], "training": [float(v) for v in of_training[:4]]}
+        yield Problem("warning", "fitted-to-validation", message, node=link.name, fix=fix, evidence=evidence)
+
+
+def _means(
+    data: DataContext, index: int
+) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]] | None:
+    """Means per channel of training samples and of all samples before a transform, and standard deviations.
+
+    The parts are those at the loader, which may be split after the transform.
+    """
+    training, validation = (_untransformed(data, index, part) for part in PARTS)
+    if training is None or validation is None:
+        return None
+    both = np.concatenate([training, validation])
+    axes = tuple(axis for axis in range(both.ndim) if axis != 1)
+    return training.mean(axes), both.mean(axes), both.std(axes)
+
+
+def _untransformed(data: DataContext, index: int, part: Part) -> NDArray[np.float64] | None:
+    """All inputs of a part as they are before a transform."""
+    found = inputs_at(data, len(data.preview.chain) - 1, part, _ALL)
+    samples = data.preview.after.train if part == "training" else data.preview.after.validation
+    following = [link for place, link in data.transforms() if place >= index]
+    if found is None or samples is None or len(found) != len(samples) or found.ndim == 1:
+        return None
+    values = found.astype(np.float64)
+    for link in reversed(following):
+        if link.key != "transforms.Normalize":
+            return None
+        values = _inverse(link, values)
+    return values
+
+
+def _inverse(link: ChainLink, values: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Undo Normalize in double precision."""
+    shape = (-1, *[1] * (values.ndim - 2))
+    mean, std = (np.atleast_1d(np.asarray(link.values[name], np.float64)).reshape(shape) for name in ("mean", "std"))
+    return values * std + mean
+
+
+# -- samples in both --------------------------------------------------------------------------
 
 
 def _overlap(data: DataContext) -> Iterator[Problem]:
@@ -40,7 +206,8 @@ def _overlap(data: DataContext) -> Iterator[Problem]:
         "training": training.looked_at,
         "examples": examples(rows),
     }
-    yield Problem("warning", "overlap", message, node=data.source.name, evidence=evidence)
+    is_few = overlap.count < MIN_OVERLAP * validation.looked_at
+    yield Problem("hint" if is_few else "warning", "overlap", message, node=data.source.name, evidence=evidence)
 
 
 def _overlap_remedy(training: PartFigures) -> str:

@@ -13,6 +13,7 @@ from engine.shape import count
 from studio.training.data.findings.data_context import DataContext
 from studio.training.data.row_sampling import rows_at_intervals
 from studio.training.data.sample_preview import STREAM_SAMPLES, Part, Preview
+from studio.training.warning_capture import capture_warnings
 
 T = TypeVar("T")
 MAX_ROWS = 4000
@@ -53,7 +54,8 @@ def _read(preview: Preview, index: int, part: Part, most: int) -> tuple[NDArray[
     spec = splits.input
     size = 4096 if spec.is_open else max(int(count(spec.shape)), 1)
     rows = rows_at_intervals(len(samples), max(min(most, _MAX_NUMBERS // size), 2))
-    inputs, targets = samples.arrays(rows)
+    with capture_warnings(lambda text: None):  # of images that are skipped, which are counted elsewhere
+        inputs, targets = samples.arrays(rows)
     found = inputs if isinstance(inputs, np.ndarray) else None
     return found, targets if isinstance(targets, np.ndarray) else None
 

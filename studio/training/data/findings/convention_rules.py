@@ -1,0 +1,140 @@
+"""Targets outside the convention of the loss that they reach: 0 and 1, -1 and 1, or class numbers from 0."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from studio.document.model import Document, Endpoint, Json
+from studio.lowering.analysis.input_scale import to_json_value
+from studio.lowering.checks.size_origins import origin_of_size
+from studio.lowering.problems import quick_fixes
+from studio.lowering.problems.problem import Fix, Problem
+from studio.nodes.types import Role
+from studio.training.data.findings.data_context import DataContext
+from studio.training.data.findings.data_fixes import insert_transform
+from studio.training.data.findings.sample_reading import inputs_at, targets_at
+
+PROBABILITY_LOSSES = frozenset({"nn.BCELoss", "nn.BCEWithLogitsLoss", "nn.MultiLabelSoftMarginLoss"})
+"""Losses whose targets are probabilities."""
+SIGN_LOSSES = frozenset({"nn.SoftMarginLoss", "nn.HingeEmbeddingLoss"})
+"""Losses whose targets are -1 and 1."""
+CLASS_LOSSES = frozenset({"nn.CrossEntropyLoss", "nn.NLLLoss", "nn.MultiMarginLoss"})
+"""Losses whose targets are class numbers."""
+
+_TOLERANCE = 1e-4
+_MANY = 5
+"""Number of distinct targets from which they are shown as a range."""
+
+
+def convention_problems(data: DataContext) -> Iterator[Problem]:
+    for loss, node_type in data.with_role(Role.LOSS):
+        end = data.compared_output(loss)
+        if end is None or end.node != data.loader:
+            continue
+        if node_type.key in PROBABILITY_LOSSES | SIGN_LOSSES:
+            yield from _outside(data, loss, end, is_sign=node_type.key in SIGN_LOSSES)
+        elif node_type.key in CLASS_LOSSES and end.port == "target":
+            yield from _from_one(data, loss)
+
+
+def _outside(data: DataContext, loss: str, end: Endpoint, *, is_sign: bool) -> Iterator[Problem]:
+    on = "targets" if end.port == "target" else "inputs"
+    values = targets_at(data) if on == "targets" else inputs_at(data, -1)
+    if values is None or values.dtype.kind != "f" or not values.size:
+        return
+    different = np.unique(values[np.isfinite(values)][:200_000])
+    if not len(different):
+        return
+    low, high = float(different[0]), float(different[-1])
+    if is_sign:
+        fits = bool((np.abs(np.abs(different) - 1) < _TOLERANCE).all())
+    else:
+        fits = low >= -_TOLERANCE and high <= 1 + _TOLERANCE
+    if fits:
+        return
+    expected = "-1 or 1" if is_sign else "between 0 and 1"
+    if len(different) < _MANY:
+        found = ", ".join(f"{value:.4g}" for value in different[:-1])
+        found = f"{found} and {high:.4g}" if found else f"{high:.4g}"
+    else:
+        found = f"from {low:.4g} to {high:.4g}"
+    fix = (
+        _rescaling(data, low, high, on=on, is_sign=is_sign)
+        if high > low and (len(different) == 2 or not is_sign)
+        else None
+    )
+    message = f"{loss} expects targets {expected}, but those of {end.node} are {found}{data.scope()}."
+    remedy = f" {fix.title}." if fix is not None else " Convert them in the data source."
+    evidence = {"low": low, "high": high, "values": [float(value) for value in different[:_MANY]]}
+    yield Problem(
+        "warning", "target-convention", message + remedy, node=loss, port="target", fix=fix, evidence=evidence
+    )
+
+
+def _rescaling(data: DataContext, low: float, high: float, *, on: str, is_sign: bool) -> Fix | None:
+    if data.last is None:
+        return None
+    mean, std = ((low + high) / 2, (high - low) / 2) if is_sign else (low, high - low)
+    params: dict[str, Json] = {"mean": to_json_value(mean), "std": to_json_value(std)}
+    lowest = "-1" if is_sign else "0"
+    title = f"Insert Normalize that maps {low:.4g} and {high:.4g} to {lowest} and 1"
+    return insert_transform(data.last, "transforms.Normalize", params, on=on, title=title)
+
+
+def _from_one(data: DataContext, loss: str) -> Iterator[Problem]:
+    """Class numbers that begin at 1."""
+    counts = begins_at_one(data)
+    if counts is None:
+        return
+    scores = None if data.flow is None else data.flow.facts[loss].spec("input")
+    number = scores.shape[1] if scores is not None and scores.ndim > 1 else None
+    severity = "error" if isinstance(number, int) and number <= counts else "warning"
+    message = (
+        f"The classes in the targets of {loss} are numbered from 1 to {counts}, but class numbers begin at 0. "
+        "Add Label encode to the targets."
+    )
+    fix = _encoding(data, loss, counts)
+    evidence = {"lowest": 1, "highest": counts}
+    yield Problem(severity, "labels-from-one", message, node=loss, port="target", fix=fix, evidence=evidence)
+
+
+def begins_at_one(data: DataContext) -> int | None:
+    """The highest class number if class 0 is the only one without samples and the classes have no names."""
+    counts = np.sum([part.classes for part in data.found.parts], axis=0) if data.found.class_names else np.empty(0)
+    is_read = sum(int(count) for count in counts) >= sum(part.samples for part in data.found.parts)
+    if len(counts) < 3 or not is_read or counts[0] or not counts[1:].all() or data.preview.after.class_names:
+        return None
+    return len(counts) - 1
+
+
+def _encoding(data: DataContext, loss: str, classes: int) -> Fix | None:
+    if data.last is None or data.flow is None:
+        return None
+    labels: list[Json] = list(range(1, classes + 1))
+    inserted = insert_transform(
+        data.last, "transforms.LabelEncode", {"labels": labels}, on="targets", title="Insert Label encode"
+    )
+    sized = _sizing(data, loss, classes)
+
+    def edit(document: Document) -> Document:
+        document = inserted.edit(document)
+        return document if sized is None else sized.edit(document)
+
+    return Fix(inserted.title if sized is None else f"{inserted.title}, and {sized.title}", edit)
+
+
+def _sizing(data: DataContext, loss: str, classes: int) -> Fix | None:
+    """A fix that sets the number of scores to the number of classes."""
+    flow = data.flow
+    end = None if flow is None else flow.graph.source(loss, "input")
+    scores = None if flow is None else flow.facts[loss].spec("input")
+    if flow is None or end is None or scores is None or scores.ndim < 2 or scores.shape[1] == classes:
+        return None
+    cause = origin_of_size(flow, end, 1)
+    out = next((each.name for each in flow.facts[cause].type.params if each.name.startswith("out_")), None)
+    return None if out is None else quick_fixes.assign(cause, out, classes)
+
+
+__all__ = ["begins_at_one", "convention_problems"]
