@@ -66,7 +66,7 @@ def _node(condition: NodeExists, situation: Situation, graph: GraphView) -> Feed
     name, path = name_of(condition.node), _between(condition)
     most = condition.at_most
     if most == 0:
-        goal = f"There is no {name.removeprefix('a ')}{path}"
+        goal = f"There is no {_bare(name)}{path}"
         return _result(not found, goal, f"{found[0]} is there." if found else "", f"Remove {(found or [''])[0]}.")
     if not condition.node.startswith("@"):
         action = f"Wire it so that it lies{path}." if path else "Add it, with this name."
@@ -95,7 +95,7 @@ def _parameter(condition: ParameterIs, situation: Situation, graph: GraphView) -
     goal = f"{condition.param} of {name} is {wanted}"
     found = graph.find(condition.node)
     if not found:
-        return Feedback(is_met=False, goal=goal, found=f"There is no {name.removeprefix('a ')}.", action="Add it.")
+        return Feedback(is_met=False, goal=goal, found=f"There is no {_bare(name)}.", action="Add it.")
     values = {path: graph.argument(path, condition.param) for path in found}
     if any(_fits(value, condition) for value in values.values()):
         return Feedback(is_met=True, goal=goal)
@@ -108,7 +108,7 @@ def _flag(condition: FlagIs, situation: Situation, graph: GraphView) -> Feedback
     name, state = name_of(condition.node), condition.flag if condition.equals else f"not {condition.flag}"
     goal, found = f"{name} is {state}", graph.find(condition.node)
     if not found:
-        return Feedback(is_met=False, goal=goal, found=f"There is no {name.removeprefix('a ')}.", action="Add it.")
+        return Feedback(is_met=False, goal=goal, found=f"There is no {_bare(name)}.", action="Add it.")
     is_met = any(getattr(graph.nodes[path], condition.flag) == condition.equals for path in found)
     verb = {"muted": "Mute", "frozen": "Freeze", "recomputed": "Recompute"}[condition.flag]
     action = f"{verb if condition.equals else 'Un' + verb.lower()} {found[0]}."
@@ -321,6 +321,11 @@ def _result(is_met: bool, goal: str, found: str, action: str, node: str | None =
 def _port_name(ref: str) -> str:
     node, _, port = ref.rpartition(".")
     return f"{name_of(node)}.{port}" if not ref.startswith("@") else f"the {port} of {name_of(node)}"
+
+
+def _bare(name: str) -> str:
+    """A name without its article: "no ReLU node"."""
+    return name.removeprefix("a ").removeprefix("an ")
 
 
 def _sentence(text: str) -> str:

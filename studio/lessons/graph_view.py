@@ -71,7 +71,10 @@ def name_of(ref: NodeRef) -> str:
     if not ref.startswith(_ANY):
         return ref
     key = ref.removeprefix(_ANY)
-    return f"a {catalogue()[key].title} node" if key in catalogue() else f"a node of type {key}"
+    if key not in catalogue():
+        return f"a node of type {key}"
+    title = catalogue()[key].title
+    return f"{'an' if title[0] in 'AEIOU' else 'a'} {title} node"
 
 
 def plain(value: object) -> Json:

@@ -43,7 +43,7 @@ def lesson_problems(lesson: Lesson) -> tuple[str, ...]:
 
 def check_steps(lesson: Lesson, folder: Path) -> Iterator[StepCheck]:
     """Play the solution and yield what is wrong with each step. Runs are written to `folder`."""
-    player = Player(lesson.document, folder)
+    player = Player(lesson.document, folder, lesson.locked)
     for step in lesson.all_steps:
         missing = [f'It points at the node "{name}", which does not exist.' for name in _missing(step, player)]
         yield StepCheck(step, (*missing, *_played_problems(player.play(step))))

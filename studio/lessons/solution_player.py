@@ -9,6 +9,7 @@ from typing import Any, cast
 
 from engine import fit
 from studio.document.document_errors import DocumentError
+from studio.document.locked_nodes import check_locked
 from studio.document.model import Document, Json
 from studio.lessons.condition_checks import evaluate_step
 from studio.lessons.feedback import Feedback
@@ -60,6 +61,8 @@ class Player:
 
     document: Document
     folder: Path
+    locked: tuple[str, ...] = ()
+    """Nodes that the solution must not change."""
     runs: list[MeasuredRun] = field(default_factory=list[MeasuredRun])
     selection: frozenset[str] = frozenset()
     answers: dict[str, Json] = field(default_factory=dict[str, Json])
@@ -101,7 +104,9 @@ class Player:
                 self.document = apply_edit(self.document, edit)
                 self.runs.append(train(self.document, self.folder / f"run-{len(self.runs) + 1}"))
             case _:
-                self.document = apply_edit(self.document, edit)
+                after = apply_edit(self.document, edit)
+                check_locked(self.document, after, self.locked)
+                self.document = after
 
 
 class RunError(Exception):
@@ -110,7 +115,7 @@ class RunError(Exception):
 
 def play(lesson: Lesson, folder: Path) -> Iterator[PlayedStep]:
     """Play all steps and the task of a lesson."""
-    player = Player(lesson.document, folder)
+    player = Player(lesson.document, folder, lesson.locked)
     for step in lesson.all_steps:
         yield player.play(step)
 
