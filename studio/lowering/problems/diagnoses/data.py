@@ -141,11 +141,6 @@ DATA = (
         "A loss has its minimum for the targets that it is made for: 0 and 1, or -1 and 1.",
     ),
     Diagnosis(
-        "labels-from-one",
-        "Class numbers that begin at 1",
-        "Class numbers are indices of scores, which begin at 0.",
-    ),
-    Diagnosis(
         "no-validation",
         "No validation data",
         "Only samples that are not trained on show how well a network generalizes.",
