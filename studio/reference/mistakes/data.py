@@ -294,8 +294,7 @@ DATA = (
     _planted("price_in_another_currency", "target-among-inputs", "source", _other_currency),
     _planted("prices_as_classes", "numbers-as-classes", "source", _prices),
     _planted("identifiers_as_classes", "identifier-as-target", "source", _identifiers, has_fix=False),
-    _planted("labels_from_one", "labels-from-one", "loss", partial(_from_one, outputs=4), goal=_LEARNED),
-    _planted("labels_from_one_with_a_score_each", "labels-from-one", "loss", partial(_from_one, outputs=3)),
+    _planted("labels_from_one", "labels-from-one", "source", partial(_from_one, outputs=4), goal=_LEARNED),
     _planted(
         "signs_at_binary_cross_entropy",
         "target-convention",

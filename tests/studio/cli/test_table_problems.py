@@ -71,8 +71,8 @@ def test_losses_and_identifiers_are_said_by_every_command(gradwire: Gradwire, lo
     assert problems[1]["message"].startswith(INDEX)
     messages = [each["message"] for each in problems]
     [described] = gradwire("data", lossy, "--json").lines
-    assert [each["message"] for each in described["findings"]][:3] == messages
-    assert [each["fix"] for each in described["findings"]][:3] == [
+    assert [each["message"] for each in described["problems"]][:3] == messages
+    assert [each["fix"] for each in described["problems"]][:3] == [
         "Keep None, NA",
         "Ignore column 1",
         "Ignore PassengerId",
@@ -106,7 +106,7 @@ def test_contradicting_remedies_are_reported_alike(gradwire: Gradwire, tmp_path:
     ]
     assert checked[1]["message"].endswith('Do either this or "Read the first line as a row", not both.')
     [described] = gradwire("data", project, "--json").lines
-    findings = described["findings"][: len(checked)]
+    findings = described["problems"][: len(checked)]
     for each, finding in zip(checked, findings, strict=True):
         assert [finding[key] for key in ("message", "fix", "set", "edits")] == [
             each[key] for key in ("message", "fix", "set", "edits")

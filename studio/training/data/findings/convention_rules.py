@@ -88,16 +88,22 @@ def _from_one(data: DataContext, loss: str) -> Iterator[Problem]:
     counts = begins_at_one(data)
     if counts is None:
         return
-    scores = None if data.flow is None else data.flow.facts[loss].spec("input")
-    number = scores.shape[1] if scores is not None and scores.ndim > 1 else None
-    severity = "error" if isinstance(number, int) and number <= counts else "warning"
+    if _scores(data, loss) == counts:
+        return  # the check reports it
     message = (
-        f"The classes in the targets of {loss} are numbered from 1 to {counts}, but class numbers begin at 0. "
-        "Add Label encode to the targets."
+        f"The labels of {data.source.name} range from 1 to {counts}, but classes are numbered from 0, and {loss} has a "
+        "score for a class 0. Add Label encode to the targets."
     )
     fix = _encoding(data, loss, counts)
     evidence = {"lowest": 1, "highest": counts}
-    yield Problem(severity, "labels-from-one", message, node=loss, port="target", fix=fix, evidence=evidence)
+    yield Problem("warning", "labels-from-one", message, node=data.source.name, fix=fix, evidence=evidence)
+
+
+def _scores(data: DataContext, loss: str) -> int | None:
+    """The number of scores of a loss."""
+    found = None if data.flow is None else data.flow.facts[loss].spec("input")
+    number = found.shape[1] if found is not None and found.ndim > 1 else None
+    return number if isinstance(number, int) else None
 
 
 def begins_at_one(data: DataContext) -> int | None:
@@ -129,8 +135,7 @@ def _sizing(data: DataContext, loss: str, classes: int) -> Fix | None:
     """A fix that sets the number of scores to the number of classes."""
     flow = data.flow
     end = None if flow is None else flow.graph.source(loss, "input")
-    scores = None if flow is None else flow.facts[loss].spec("input")
-    if flow is None or end is None or scores is None or scores.ndim < 2 or scores.shape[1] == classes:
+    if flow is None or end is None or _scores(data, loss) in (None, classes):
         return None
     cause = origin_of_size(flow, end, 1)
     out = next((each.name for each in flow.facts[cause].type.params if each.name.startswith("out_")), None)
