@@ -20,7 +20,8 @@ from studio.nodes.catalogue import Catalogue
 from studio.training.autograd_snapshot import capture_autograd
 from studio.training.compilation import explain_running
 from studio.training.data.data_inspector import DataInspector
-from studio.training.divergence import DivergenceDetector
+from studio.training.diagnosis.divergence import LOSS_PROBLEMS
+from studio.training.diagnosis.run_diagnosis import RunDiagnosis
 from studio.training.environment_record import fingerprints, machine_info, package_versions
 from studio.training.event_queue import EventQueue
 from studio.training.failures import failure_event
@@ -118,7 +119,10 @@ class TrainingSession:
         self.unwritten: tuple[str, ...] = ()
         """Files of the finished run that could not be written."""
         self._reached = (0, 0.0)
-        self._divergence = DivergenceDetector(document, catalogue)
+        self._diagnosis: RunDiagnosis | None = None
+        self._problems: list[Problem] = []
+        """Problems that the run has shown."""
+        self._data_problems: tuple[Problem, ...] = ()
 
     # -- for observers, from any thread
 
@@ -324,6 +328,14 @@ class TrainingSession:
             if training_settings.patience is None
             else fit.EarlyStopping(training_settings.patience, training_settings.min_change),
             compile=settings.compile,
+            observe=not self._lowered().code,
+        )
+        self._diagnosis = RunDiagnosis(
+            self._checked(self._planned),
+            self._catalogue,
+            known=self._data_problems,
+            starts_trained=self._resume is not None or self._start_from is not None,
+            explain=self.explanation,
         )
         if self._resume is not None:
             self._warn(
@@ -354,11 +366,18 @@ class TrainingSession:
         elif isinstance(event, (fit.Started, fit.Epoch)):
             self.steps, self._reached = event.step, (event.epoch, seconds)
         self._events.put(event)
-        for problem in self._divergence.check(event):
-            self._events.put(Warned(problem.within(self.document)))
-            self._recorder.describe(loss_problem=problem.code, message=problem.message)
+        for problem in () if self._diagnosis is None else self._diagnosis.update(event):
+            self._report_problem(problem)
         self._recorder.write_event(event, self._weights)
         self._warn("disk", self._recorder.messages())
+
+    def _report_problem(self, problem: Problem) -> None:
+        """Send a problem that the run has shown, and record it."""
+        self._problems.append(problem.within(self.document))
+        self._events.put(Warned(self._problems[-1]))
+        self._recorder.describe(problems=[each.as_dict() for each in self._problems])
+        if problem.code in LOSS_PROBLEMS:
+            self._recorder.describe(loss_problem=problem.code, message=problem.message)
 
     def _warn_of_data(self, task: fit.Task) -> None:
         for part, splits in zip(self._lowered().reading.parts, all_splits(task), strict=True):
@@ -373,6 +392,7 @@ class TrainingSession:
         problems = [each for each in found.problems if (each.code, each.node) not in known]
         looked_at = [part.as_dict() for part in found.looked_at]
         self._recorder.describe(inspection={"looked_at": looked_at, "problems": [each.as_dict() for each in problems]})
+        self._data_problems = tuple(problems)
         for problem in problems:
             self._events.put(Warned(problem.within(self.document)))
 

@@ -10,7 +10,7 @@ from pytestqt.qtbot import QtBot
 
 from engine import nn
 from studio.document import edits
-from studio.training import data_bottleneck
+from studio.training.diagnosis import data_bottleneck
 from studio.training.runs.metric_points import MetricKind
 from studio.ui.panels.autograd.graph_items import OpItem
 from studio.ui.panels.runs import runs_panel
@@ -280,7 +280,7 @@ def test_read_hide_and_copy_curves(
 def test_data_bottleneck_is_a_problem_with_a_fix(
     qtbot: QtBot, window: MainWindow, project: Project, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for name, value in {"SHARE": 0.0, "MIN_SECONDS": 0.0, "MIN_STEPS": 3}.items():
+    for name, value in {"SHARE": 0.0, "MIN_SECONDS": 0.0, "MIN_TOTAL": 0.0, "MIN_STEPS": 3}.items():
         monkeypatch.setattr(data_bottleneck, name, value)
     window.commands.run("run.start")
     qtbot.waitUntil(lambda: any(problem.code == "slow-data" for problem in project.store.report.problems))
@@ -296,7 +296,7 @@ def test_data_bottleneck_is_a_problem_with_a_fix(
 def test_divergence_is_a_problem_at_the_optimizer_with_a_fix(
     qtbot: QtBot, window: MainWindow, project: Project, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for name, value in {"SHARE": 0.0, "MIN_SECONDS": 0.0, "MIN_STEPS": 3}.items():
+    for name, value in {"SHARE": 0.0, "MIN_SECONDS": 0.0, "MIN_TOTAL": 0.0, "MIN_STEPS": 3}.items():
         monkeypatch.setattr(data_bottleneck, name, value)
     project.store.edit("Other", lambda document: edits.retype(document, "adam", "optim.SGD", {"lr": 1e6}))
     qtbot.waitUntil(lambda: project.store.is_checked)

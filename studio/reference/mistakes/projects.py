@@ -41,13 +41,18 @@ def digits(
     chain = [
         "digits.samples -> scale.samples",
         "scale.samples -> batches.samples",
-        f"batches.input -> {names[0]}.input",
-        *(f"{a}.output -> {b}.input" for a, b in pairwise(names)),
+        f"batches.input -> {names[0]}.{_input(layers[names[0]])}",
+        *(f"{a}.output -> {b}.{_input(layers[b])}" for a, b in pairwise(names)),
         f"{last or names[-1]}.output -> cross_entropy.input",
         "batches.target -> cross_entropy.target",
         "cross_entropy.loss -> adam.loss",
     ]
     return document(nodes, [*chain, *wires])
+
+
+def _input(layer: str | Node) -> str:
+    kind = layer if isinstance(layer, str) else layer.type
+    return "x" if kind.startswith("ops.") else "input"
 
 
 __all__ = ["digits", "document", "end", "wire"]

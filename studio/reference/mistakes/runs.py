@@ -2,8 +2,202 @@
 
 from __future__ import annotations
 
-from studio.reference.mistakes.mistake import Mistake
+from pathlib import Path
 
-RUNS: tuple[Mistake, ...] = ()
+import numpy as np
+from msgspec.structs import replace
+
+from studio.document.code_trust import TRUST
+from studio.document.model import Document, Node, TrainingSettings
+from studio.nodes.loss_sum_node import SUM
+from studio.reference.mistakes.mistake import Goal, Mistake
+from studio.reference.mistakes.projects import digits, wire
+
+_LEARNED = Goal("val_loss", 0.7, epochs=12, is_highest=True)
+
+
+def _linear(width: int) -> Node:
+    return Node("nn.Linear", {"out_features": width})
+
+
+def _adam(rate: float) -> Node:
+    return Node("optim.Adam", {"lr": rate})
+
+
+def _sgd(rate: float, momentum: float = 0.0) -> Node:
+    return Node("optim.SGD", {"lr": rate, "momentum": momentum})
+
+
+def _perceptron(optimizer: Node) -> Document:
+    """A network with one hidden layer, which every optimizer trains."""
+    layers: dict[str, str | Node] = {
+        "flatten": "nn.Flatten",
+        "hidden": _linear(64),
+        "relu": "nn.ReLU",
+        "logits": _linear(10),
+    }
+    return digits(layers, adam=optimizer)
+
+
+def _sgd_rate_too_high(_: Path) -> Document:
+    return _perceptron(_sgd(5.0))
+
+
+def _adam_rate_too_high(_: Path) -> Document:
+    return _perceptron(_adam(0.1))
+
+
+def _momentum_rate_too_high(_: Path) -> Document:
+    return _perceptron(_sgd(1.0, 0.9))
+
+
+def _adam_rate_too_low(_: Path) -> Document:
+    return _perceptron(_adam(1e-6))
+
+
+def _sgd_rate_too_low(_: Path) -> Document:
+    return _perceptron(_sgd(1e-4, 0.9))
+
+
+def _deep_sigmoids(_: Path) -> Document:
+    layers: dict[str, str | Node] = {"flatten": "nn.Flatten"}
+    for number in range(1, 5):
+        layers |= {f"hidden{number}": _linear(64), f"sigmoid{number}": "nn.Sigmoid"}
+    return digits({**layers, "logits": _linear(10)}, adam=_sgd(0.1, 0.9))
+
+
+def _shifted_relu(_: Path) -> Document:
+    """A bias of -20 before a ReLU."""
+    return digits(
+        {
+            "flatten": "nn.Flatten",
+            "hidden": _linear(64),
+            "bias": Node("ops.sub", {"y": 20.0}),
+            "relu": "nn.ReLU",
+            "logits": _linear(10),
+        },
+        adam=_adam(0.01),
+    )
+
+
+def _shifted_tanh(_: Path) -> Document:
+    """A bias of 20 before a tanh."""
+    return digits(
+        {
+            "flatten": "nn.Flatten",
+            "hidden": _linear(64),
+            "bias": Node("ops.add", {"y": 20.0}),
+            "tanh": "nn.Tanh",
+            "logits": _linear(10),
+        },
+        adam=_adam(0.01),
+    )
+
+
+def _exploding_layers(_: Path) -> Document:
+    """Layers whose outputs are multiplied by 8, so that gradients are, too."""
+    layers: dict[str, str | Node] = {"flatten": "nn.Flatten"}
+    for number in range(1, 5):
+        layers |= {
+            f"hidden{number}": _linear(64),
+            f"gain{number}": Node("ops.mul", {"y": 8.0}),
+            f"relu{number}": "nn.ReLU",
+        }
+    return digits({**layers, "logits": _linear(10)}, adam=_sgd(0.01))
+
+
+def _arrays(folder: Path, inputs: np.ndarray, targets: np.ndarray, width: int) -> Document:
+    """A classifier of arrays."""
+    np.savez(folder / "arrays.npz", x=inputs.astype(np.float32), y=targets)
+    layers: dict[str, str | Node] = {
+        "hidden": _linear(width),
+        "relu": "nn.ReLU",
+        "logits": _linear(int(targets.max()) + 1),
+    }
+    made = digits(layers, digits=Node("data.NPY", {"path": "arrays.npz"}), adam=_adam(0.01))
+    nodes = {**made.nodes, "scale": Node("transforms.Normalize")}
+    return replace(made, nodes=nodes)
+
+
+def _few_samples(folder: Path) -> Document:
+    """80 noisy samples with 30 features, and a network with 512 hidden units."""
+    random = np.random.default_rng(0)
+    targets = np.arange(120) % 3
+    inputs = random.normal(size=(120, 30)) + 0.6 * np.eye(3, 30)[targets]
+    return _arrays(folder, inputs, targets, 512)
+
+
+def _random_labels(folder: Path) -> Document:
+    random = np.random.default_rng(0)
+    return _arrays(folder, random.normal(size=(1200, 16)), random.integers(0, 4, 1200), 64)
+
+
+def _narrow_layer(_: Path) -> Document:
+    return digits(
+        {"flatten": "nn.Flatten", "narrow": _linear(1), "relu": "nn.ReLU", "logits": _linear(10)}, adam=_adam(0.05)
+    )
+
+
+def _float16(loss_weight: float, **layers: str | Node) -> Document:
+    made = digits(
+        {"flatten": "nn.Flatten", "hidden": _linear(64), "relu": "nn.ReLU", **layers, "logits": _linear(10)},
+        weighted=Node(SUM, {"weight_a": loss_weight, "weight_b": loss_weight}),
+        adam=Node("optim.Adam", {"lr": 0.01, "eps": 1e-30}),
+    )
+    added = ("cross_entropy.loss -> weighted.a", "cross_entropy.loss -> weighted.b", "weighted.loss -> adam.loss")
+    wires = [each for each in made.wires if str(each) != "cross_entropy.loss -> adam.loss"]
+    return replace(
+        made,
+        wires=(*wires, *map(wire, added)),
+        training=TrainingSettings(mixed_precision="float16"),
+    )
+
+
+def _tiny_loss_in_float16(_: Path) -> Document:
+    return _float16(1e-12)
+
+
+def _large_values_in_float16(_: Path) -> Document:
+    return _float16(1.0, gain=Node("ops.mul", {"y": 1e6}), norm="nn.LayerNorm")
+
+
+_BREAKS = """\
+def shift(input):
+    y = input.relu()
+    for _ in range(4):
+        if (y.mean() > 1000).any():  # never
+            y = y / 2
+    return y
+"""
+
+
+def _graph_breaks(_: Path) -> Document:
+    TRUST.allow([_BREAKS])
+    layers: dict[str, str | Node] = {
+        "flatten": "nn.Flatten",
+        "hidden": _linear(64),
+        "own": Node("studio.Python", {"source": _BREAKS}),
+        "logits": _linear(10),
+    }
+    return digits(layers)
+
+
+RUNS: tuple[Mistake, ...] = (
+    Mistake("sgd_rate_too_high", "learning-rate-too-high", "adam", _sgd_rate_too_high, "run", _LEARNED, epochs=6),
+    Mistake("adam_rate_too_high", "learning-rate-too-high", "adam", _adam_rate_too_high, "run", _LEARNED, epochs=6),
+    Mistake("momentum_rate_too_high", "oscillating-loss", "adam", _momentum_rate_too_high, "run", _LEARNED, epochs=12),
+    Mistake("adam_rate_too_low", "learning-rate-too-low", "adam", _adam_rate_too_low, "run", _LEARNED, epochs=8),
+    Mistake("sgd_rate_too_low", "learning-rate-too-low", "adam", _sgd_rate_too_low, "run", _LEARNED, epochs=8),
+    Mistake("deep_sigmoids", "vanishing-gradients", "hidden1", _deep_sigmoids, "run", _LEARNED, epochs=8),
+    Mistake("exploding_layers", "exploding-gradients", "logits", _exploding_layers, "run", epochs=6),
+    Mistake("relu_after_bias", "dead-relu", "relu", _shifted_relu, "run", epochs=5),
+    Mistake("tanh_after_bias", "saturated-units", "tanh", _shifted_tanh, "run", epochs=8),
+    Mistake("few_samples", "overfitting", "adam", _few_samples, "run", epochs=25),
+    Mistake("random_labels", "unrelated-targets", "digits", _random_labels, "run", has_fix=False, epochs=12),
+    Mistake("narrow_layer", "underfitting", "narrow", _narrow_layer, "run", epochs=20),
+    Mistake("tiny_loss_in_float16", "float16-underflow", "adam", _tiny_loss_in_float16, "run", _LEARNED, epochs=3),
+    Mistake("large_values_in_float16", "float16-overflow", "adam", _large_values_in_float16, "run", epochs=3),
+    Mistake("values_in_a_condition", "graph-breaks", "own", _graph_breaks, "run", has_fix=False, epochs=5),
+)
 
 __all__ = ["RUNS"]

@@ -11,6 +11,7 @@ from msgspec.structs import asdict
 from studio.document.blocks.block_expansion import flat_document
 from studio.document.document_errors import FileError
 from studio.document.model import Document, Node
+from studio.lowering.problems.diagnoses import DIAGNOSES
 from studio.nodes.catalogue import Catalogue
 from studio.training.runs.run_history import Run
 
@@ -60,6 +61,7 @@ def compare_runs(runs: Sequence[Run], catalogue: Catalogue) -> tuple[ComparisonG
     documents = [_document(run) for run in runs]
     groups = (
         ComparisonGroup("figures", "Results", _rows([_metrics(run) for run in runs])),
+        ComparisonGroup("problems", "Problems", _problem_rows(runs)),
         ComparisonGroup("graph", "Graph", compare_graphs(documents, catalogue)),
         ComparisonGroup(
             "settings",
@@ -186,6 +188,22 @@ def _data(run: Run) -> dict[str, Any]:
     return found
 
 
+def _problem_rows(runs: Sequence[Run]) -> tuple[ComparisonRow, ...]:
+    """One row per kind of problem that a run has shown, with its message."""
+    found = [{str(each["code"]): each for each in run.metadata.get("problems") or ()} for run in runs]
+    rows: list[ComparisonRow] = []
+    for problem_code in dict.fromkeys(problem_code for problems in found for problem_code in problems):
+        title = DIAGNOSES[problem_code].title if problem_code in DIAGNOSES else problem_code
+        messages = (problems[problem_code]["message"] if problem_code in problems else MISSING for problems in found)
+        rows.append(ComparisonRow(title, tuple(messages), node=_problem_node(problem_code, found)))
+    return tuple(rows)
+
+
+def _problem_node(problem_code: str, found: Sequence[Mapping[str, Mapping[str, Any]]]) -> str | None:
+    nodes = [each[problem_code].get("node") for each in found if problem_code in each]
+    return str(nodes[0]).partition(".")[0] if nodes and nodes[0] else None
+
+
 def _rows(values: Sequence[Mapping[str, Any]]) -> tuple[ComparisonRow, ...]:
     names = dict.fromkeys(name for one in values for name in one)
     return tuple(ComparisonRow(name, tuple(one.get(name, MISSING) for one in values)) for name in names)
@@ -197,7 +215,12 @@ def _mapping(value: object) -> Mapping[str, Any]:
 
 def changed_nodes(groups: Iterable[ComparisonGroup]) -> tuple[str, ...]:
     """The nodes that differ between runs."""
-    return tuple(row.node for group in groups for row in group.rows if row.node is not None and row.differs)
+    return tuple(
+        row.node
+        for group in groups
+        for row in group.rows
+        if group.key == "graph" and row.node is not None and row.differs
+    )
 
 
 __all__ = [

@@ -20,7 +20,7 @@ from engine.system.files import open_regular
 from studio.document.document_errors import FileError
 from studio.document.files.project_files import load
 from studio.document.model import Document
-from studio.training.divergence import LOSS_PROBLEMS
+from studio.training.diagnosis.divergence import LOSS_PROBLEMS
 from studio.training.run_progress import RunProgress
 from studio.training.runs.curves import Array, Axis, CurveColumn, CurveTable
 from studio.training.runs.event_json import result_metrics

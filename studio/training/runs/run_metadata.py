@@ -32,6 +32,13 @@ class _File(TypedDict, total=False):
     sha256: str
 
 
+class _Problem(TypedDict):
+    severity: str
+    code: str
+    message: str
+    node: str | None
+
+
 class _Metadata(TypedDict, total=False):
     """Required types of known fields. Unknown fields are kept."""
 
@@ -44,6 +51,7 @@ class _Metadata(TypedDict, total=False):
     state: str
     message: str
     loss_problem: str
+    problems: list[_Problem]
     settings: _Settings
     process: dict[str, Any]
     versions: dict[str, str]

@@ -15,7 +15,8 @@ from engine.compiler import Explanation
 from engine.compiler.kernels import kernel_cache
 from studio.document.document_errors import FileError
 from studio.lowering.problems.problem import Problem
-from studio.training.divergence import LOSS_PROBLEMS
+from studio.training.diagnosis.divergence import LOSS_PROBLEMS
+from studio.training.diagnosis.run_diagnosis import RUN_CODES
 from studio.training.runs.run_history import MetricsUpdate, Run
 from studio.training.runs.run_resuming import ResumedRun, load_run, with_difference_warning
 from studio.training.session_events import AutogradCaptured, Failed, SessionEvent, StateChanged, Warned
@@ -225,6 +226,9 @@ class TrainingRunner(QObject):
                 self.snapshot_ready.emit(event.snapshot)
             case Warned():
                 self._pending_snapshots = 0
+                if event.problem.code in RUN_CODES and self.run is not None:
+                    found = [*self.run.metadata.get("problems", ()), event.problem.as_dict()]
+                    self.run.metadata = {**self.run.metadata, "problems": found}
                 if event.problem.code in LOSS_PROBLEMS and self.run is not None:
                     found = {"loss_problem": event.problem.code, "message": event.message}
                     self.run.metadata = {**self.run.metadata, **found}

@@ -10,7 +10,6 @@ from PySide6.QtWidgets import QWidget
 
 from engine import fit
 from studio.document.model import Document
-from studio.training.data_bottleneck import find_data_bottleneck
 from studio.training.session_events import Failed, StateChanged, Warned
 from studio.ui import number_format
 from studio.ui.canvas.canvas_view import CanvasView
@@ -136,7 +135,6 @@ class ProjectView(QObject):
         self._live_values_timer.timeout.connect(self._show_live_values)
         self._was_fitted = False
         self._highlights_trained = False
-        self._reported_run: object = None
         """Run that has already been reported as waiting for data."""
         self.trial: TrialDialog | None = None
         """The open trial dialog, if any."""
@@ -286,7 +284,6 @@ class ProjectView(QObject):
         latest = next((event for event in reversed(events) if isinstance(event, fit.Step)), None)
         if latest is not None:
             self._latest = latest
-            self._report_data_bottleneck()
             if not self._live_values_timer.isActive():
                 self._live_values_timer.start()
         for event in events:
@@ -304,16 +301,6 @@ class ProjectView(QObject):
                     self.status_message.emit(event.message)
                 case _:
                     pass
-
-    def _report_data_bottleneck(self) -> None:
-        """Report once per run that training waits for data, with a suggested fix."""
-        run, store = self.project.runner.run, self.project.store
-        if run is None or run is self._reported_run or run.document is not store.document:
-            return
-        problem = find_data_bottleneck(store.document, store.catalogue, run.progress)
-        if problem is not None:
-            self._reported_run = run
-            store.add_run_problem(problem)
 
     @property
     def zoom(self) -> float:

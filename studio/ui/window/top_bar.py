@@ -9,7 +9,7 @@ from PySide6.QtCore import QSize, Qt, QTimer
 from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QHBoxLayout, QProgressBar, QVBoxLayout, QWidget
 
-from studio.training import data_bottleneck
+from studio.training.diagnosis import data_bottleneck
 from studio.training.run_progress import RunProgress
 from studio.ui import number_format
 from studio.ui.command_registry import CommandRegistry

@@ -23,7 +23,7 @@ _MIN_COLUMN_WIDTH = 60
 """Minimum width of a column in pixels."""
 _CELL_PADDING = 20
 """Horizontal padding of a cell."""
-_EXPANDED_GROUPS = ("Results", "Graph", "Settings")
+_EXPANDED_GROUPS = ("Results", "Problems", "Graph", "Settings")
 """Groups that are expanded at first."""
 _SETTING_TITLES = {
     "validate_epochs": "Validate every N epochs",

@@ -15,6 +15,8 @@ SHARE = 0.25
 """Fraction of the step time spent waiting, from which a warning appears."""
 MIN_SECONDS = 0.002
 """Shorter waits per batch are ignored."""
+MIN_TOTAL = 1.0
+"""Seconds that a run must have waited in total: other work on the machine can delay some batches."""
 MIN_STEPS = 50
 """Steps before the measurement is reliable."""
 

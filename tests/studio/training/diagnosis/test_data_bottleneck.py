@@ -9,7 +9,7 @@ import pytest
 from studio.document import edits
 from studio.document.files.project_templates import template
 from studio.nodes import catalogue
-from studio.training.data_bottleneck import find_data_bottleneck
+from studio.training.diagnosis.data_bottleneck import find_data_bottleneck
 from studio.training.run_progress import RunProgress
 
 DOCUMENT = template("digits-mlp").document

@@ -19,8 +19,8 @@ _LINE_SEARCH = "line_search_fn"
 DIVERGED = "diverged"
 VALIDATION_NOT_FINITE = "validation-not-finite"
 _CAUSES = "Look for a layer or loss that divides by 0 or takes a logarithm or root of such values."
-LOSS_PROBLEMS = {DIVERGED: "diverged", VALIDATION_NOT_FINITE: "val. NaN"}
-"""Codes of the problems found here, with what they add to the state of a run."""
+LOSS_PROBLEMS = {DIVERGED: "diverged", "exploding-gradients": "diverged", VALIDATION_NOT_FINITE: "val. NaN"}
+"""Codes of problems of losses, with what they add to the state of a run."""
 
 
 class DivergenceDetector:

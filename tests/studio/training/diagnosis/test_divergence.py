@@ -15,7 +15,7 @@ from studio.document.model import Document, Node
 from studio.lowering.problems.problem import Problem
 from studio.nodes.catalogue import catalogue
 from studio.training import Warned
-from studio.training.divergence import DivergenceDetector
+from studio.training.diagnosis.divergence import DivergenceDetector
 from studio.training.runs.event_json import event_to_json
 from studio.training.runs.run_history import Run
 from studio.training.runs.run_metadata import read_metadata
@@ -122,8 +122,8 @@ def test_a_run_with_nan_in_its_validation_data_tells_it(session, tmp_path: Path)
     run = session(regression(source), out=tmp_path / "out")
     run.start()
     assert run.join(600) and run.state == "done"
-    [warned] = [event for event in run.events() if isinstance(event, Warned)]
-    assert warned.problem.node == "sgd" and "first in batch 1 of the validation data" in warned.message
+    [warned] = [event for event in run.events() if isinstance(event, Warned) and event.problem.node == "sgd"]
+    assert "first in batch 1 of the validation data" in warned.message
     assert "The inputs of 1 of 20 samples in a batch contain 1 values that are NaN" in warned.message
     stored = read_metadata(tmp_path / "out" / "run.json")
     assert (stored["state"], stored["loss_problem"]) == ("done", "validation-not-finite")

@@ -1,0 +1,1 @@
+"""Diagnosis of runs from their losses and from statistics of their layers."""

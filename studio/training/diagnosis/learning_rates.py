@@ -1,0 +1,186 @@
+"""Learning rates that are too high or too low, seen from losses and from the size of updates."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+from studio.lowering.problems.problem import Fix, Problem
+from studio.training.diagnosis.run_facts import RunFacts, rounded_rate
+from studio.training.diagnosis.training_curves import WINDOWS, TrainingCurves, Window, update_ratio
+
+HEALTHY_UPDATE = 1e-3
+"""Usual ratio of an update to the weights (Karpathy, "A Recipe for Training Neural Networks"; CS231n)."""
+LARGE_UPDATE = 0.03
+"""Updates that change weights by 3 % at each step, thirty times the usual, can explain a loss that does not settle."""
+HUGE_UPDATE = 0.5
+"""A first update of half the weights discards their initialization. Healthy templates stay below 0.15."""
+SMALL_UPDATE = 3e-4
+"""A flat curve with updates below a third of the usual ratio is explained by them."""
+TINY_UPDATE = 1.5e-4
+"""Updates so small that a slowly falling loss is explained by them."""
+SPIKE = 2.0
+"""The loss rises to this multiple of that of the untrained network."""
+_SPIKE_STEPS = 30
+"""Steps before a loss near that of the untrained network counts as failed."""
+_SLOW_STEPS = 100
+_SLOW_IMPROVEMENT = 0.1
+"""Share of the loss that a slow run gains at most."""
+_BOUNCE = 0.1
+"""Rise from a lower mean loss, as a share of what training has gained, that is an oscillation if it happens twice."""
+_HIGH_LEVEL = 0.2
+"""Share of the first loss below which oscillations are those of a trained network."""
+_SIGNIFICANT = 2.5
+"""Standard errors between two means that differ."""
+_RISE = 1.5
+"""Ratio of the last mean loss to the lowest one at which a steady rise is a divergence."""
+_RISING_WINDOWS = 4
+
+
+def find_high_rate(curves: TrainingCurves, facts: RunFacts) -> Problem | None:
+    """A rate at which the loss jumps up and does not come back, or whose first update replaces the weights."""
+    if curves.steps < _SPIKE_STEPS or not curves.observations or curves.first <= 0:
+        return None
+    largest = max(map(update_ratio, curves.observations))
+    spike = curves.highest / curves.first
+    failed = spike >= SPIKE and curves.recent() >= 0.9 * curves.first and largest >= LARGE_UPDATE
+    replaced = update_ratio(curves.observations[0]) >= HUGE_UPDATE and spike >= 1.25
+    if not failed and not replaced:
+        return None
+    what = (
+        f"the loss jumped from {curves.first:.3g} to {curves.highest:.3g} and is {curves.recent():.3g} "
+        f"after {curves.steps:,} steps"
+    )
+    return _high(facts, what, largest, curves)
+
+
+def find_oscillation(curves: TrainingCurves, facts: RunFacts) -> Problem | None:
+    """A loss that rises and falls again and again while the rate stays the same."""
+    windows = curves.windows()
+    if len(windows) < WINDOWS or curves.first <= 0 or _rate_rises(windows):
+        return None
+    lowest = min(each.mean for each in windows)
+    gained = curves.first - lowest
+    ratio = max(map(update_ratio, curves.later_half), default=0.0)
+    if gained <= 0 or ratio < LARGE_UPDATE or curves.recent() < _HIGH_LEVEL * curves.first:
+        return None
+    rises = sum(_is_rise(one, other, _BOUNCE * gained) for one, other in pairwise(windows[1:]))
+    if rises < 2:
+        return None
+    text = (
+        f"the loss rises and falls between {lowest:.3g} and {max(each.mean for each in windows[1:]):.3g} "
+        f"in {curves.steps:,} steps"
+    )
+    return _high(facts, text, ratio, curves, code="oscillating-loss")
+
+
+def find_rising_loss(curves: TrainingCurves, facts: RunFacts) -> Problem | None:
+    """A loss that rises steadily, without being NaN."""
+    windows = curves.windows()
+    if len(windows) < WINDOWS or _rate_rises(windows):
+        return None
+    best = min(windows, key=lambda each: each.mean)
+    last = windows[-_RISING_WINDOWS:]
+    scale = abs(best.mean) * (_RISE - 1)
+    if not all(later.mean > earlier.mean for earlier, later in pairwise(last)) or not _is_rise(best, last[-1], scale):
+        return None
+    if last[-1].mean < _HIGH_LEVEL * curves.first:
+        return None
+    rate = facts.rate()
+    hint, fix = _lower(facts, None if rate is None else rounded_rate(rate / 10))
+    message = (
+        f"Training diverges: the mean loss rose from {best.mean:.3g} to {last[-1].mean:.3g} "
+        f"by step {curves.steps:,}. {hint}"
+    )
+    evidence = {"lowest_loss": best.mean, "loss": last[-1].mean, "step": curves.steps}
+    return Problem("warning", "diverged", message, node=facts.optimizer, fix=fix, evidence=evidence)
+
+
+def find_low_rate(curves: TrainingCurves, facts: RunFacts, *, is_flat: bool) -> Problem | None:
+    """A rate at which the loss falls so slowly that training would take many times as long."""
+    ratio = curves.update_ratio(curves.later_half)
+    if facts.is_fine_tuning or ratio is None or ratio <= 0 or curves.steps < _SLOW_STEPS or curves.first <= 0:
+        return None
+    gained = 1 - curves.recent() / curves.first
+    is_slow = ratio < TINY_UPDATE and gained < _SLOW_IMPROVEMENT and curves.is_late(1 / 3)
+    if not is_slow and not (is_flat and ratio < SMALL_UPDATE):
+        return None
+    if _rate_rises(curves.windows()):  # a warm-up
+        return None
+    rate = facts.rate()
+    higher = None if rate is None else rounded_rate(rate * HEALTHY_UPDATE * 5 / ratio)
+    title = "Raise its learning rate."
+    fix = None
+    if rate is not None and higher is not None:
+        title, fix = f"Raise lr from {rate:g} to {higher:g}.", facts.rate_fix(higher)
+    message = (
+        f"The learning rate of {facts.optimizer} is too low: a step changes the weights by {_percent(ratio)}, "
+        f"where {_percent(HEALTHY_UPDATE)} is usual, and the loss fell by {max(gained, 0):.1%} in "
+        f"{curves.steps:,} steps. {title}"
+    )
+    evidence = {"update_to_weight": ratio, "first_loss": curves.first, "loss": curves.recent(), "step": curves.steps}
+    return Problem("warning", "learning-rate-too-low", message, node=facts.optimizer, fix=fix, evidence=evidence)
+
+
+def find_deadly_rate(curves: TrainingCurves, facts: RunFacts, dead: Problem) -> Problem | None:
+    """A rate whose updates have shifted the inputs of ReLUs below 0.
+
+    Args:
+        dead: the problem of the units
+    """
+    largest = max(map(update_ratio, curves.observations))
+    if largest < LARGE_UPDATE:
+        return None
+    share = dead.evidence["dead_share"]
+    return _high(facts, f"{share:.0%} of the units of {dead.node} died, so they get no gradient", largest, curves)
+
+
+def _high(
+    facts: RunFacts, what: str, ratio: float, curves: TrainingCurves, code: str = "learning-rate-too-high"
+) -> Problem:
+    rate = facts.rate()
+    divisor = 100 if ratio >= HUGE_UPDATE * 2 else 10
+    hint, fix = _lower(facts, None if rate is None else rounded_rate(rate / divisor))
+    message = (
+        f"The learning rate of {facts.optimizer} is too high: a step changed the weights by {_percent(ratio)}, "
+        f"and {what}. {hint}"
+    )
+    evidence = {
+        "update_to_weight": ratio,
+        "first_loss": curves.first,
+        "highest_loss": curves.highest,
+        "loss": curves.recent(),
+        "step": curves.steps,
+    }
+    return Problem("warning", code, message, node=facts.optimizer, fix=fix, evidence=evidence)
+
+
+def _lower(facts: RunFacts, rate: float | None) -> tuple[str, Fix | None]:
+    now = facts.rate()
+    if rate is None or now is None:
+        return "Lower its learning rate.", None
+    return f"Lower lr from {now:g} to {rate:g}.", facts.rate_fix(rate)
+
+
+def _is_rise(one: Window, other: Window, least: float) -> bool:
+    error = (one.error**2 + other.error**2) ** 0.5
+    return other.mean - one.mean > max(least, _SIGNIFICANT * error)
+
+
+def _rate_rises(windows: list[Window]) -> bool:
+    """Whether a schedule raises the rate, as in a warm-up or a restart."""
+    return any(later.rate > 1.05 * earlier.rate for earlier, later in pairwise(windows))
+
+
+def _percent(ratio: float) -> str:
+    return f"{ratio:.0%}" if ratio >= 0.01 else f"{100 * ratio:.2g}%"
+
+
+__all__ = [
+    "HEALTHY_UPDATE",
+    "LARGE_UPDATE",
+    "find_deadly_rate",
+    "find_high_rate",
+    "find_low_rate",
+    "find_oscillation",
+    "find_rising_loss",
+]

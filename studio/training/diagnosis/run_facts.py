@@ -1,0 +1,120 @@
+"""Facts of a run besides its events: its graph, its optimizer and its settings."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from studio.document.model import Document
+from studio.lowering.analysis.dataflow import Dataflow
+from studio.lowering.problems import quick_fixes
+from studio.lowering.problems.problem import Fix
+from studio.lowering.report import Report
+from studio.nodes.catalogue import Catalogue
+from studio.nodes.python_node import PYTHON
+from studio.nodes.types import NodeType, Role
+
+_WIDTHS = ("out_features", "out_channels", "hidden_size")
+"""Parameters for the number of outputs of a layer."""
+
+
+@dataclass(frozen=True, slots=True)
+class RunFacts:
+    """A run."""
+
+    document: Document
+    """The flat document."""
+    catalogue: Catalogue
+    types: Mapping[str, NodeType]
+    """Type of each node by path."""
+    mixed_precision: str
+    is_explained: bool = False
+    """Whether a known problem explains a run that learns badly."""
+    starts_trained: bool = False
+    """Whether the run starts from weights of another run, or where an earlier one ended."""
+    is_fine_tuning: bool = False
+    """Whether layers are frozen, or the run starts from trained weights: small steps are intended."""
+    reported: frozenset[str] = frozenset()
+    """Nodes with a problem that the check has reported."""
+    narrowest: tuple[str, str, int] | None = None
+    """The hidden layer with the fewest outputs: node, parameter and value."""
+    data_node: str | None = None
+    """The source of the training data."""
+
+    @classmethod
+    def of(cls, report: Report, catalogue: Catalogue, is_explained: bool, *, starts_trained: bool) -> RunFacts:
+        """The facts of a checked document.
+
+        Args:
+            is_explained: whether a known problem explains a run that learns badly
+        """
+        flow = report.checked
+        nodes = flow.document.nodes
+        types = {name: facts.type for name, facts in flow.facts.items() if not nodes[name].muted}
+        return cls(
+            flow.document,
+            catalogue,
+            types,
+            flow.document.training.mixed_precision,
+            is_explained=is_explained,
+            starts_trained=starts_trained,
+            is_fine_tuning=starts_trained or any(node.frozen for node in nodes.values()),
+            reported=frozenset(each.node for each in report.problems if each.node is not None),
+            narrowest=_narrowest(flow),
+            data_node=next((name for name, kind in types.items() if kind.role is Role.SOURCE), None),
+        )
+
+    @property
+    def optimizer(self) -> str | None:
+        """The optimizer, if there is exactly one."""
+        found = [name for name, kind in self.types.items() if kind.role is Role.OPTIMIZER]
+        return found[0] if len(found) == 1 else None
+
+    def node_of(self, path: str) -> str | None:
+        """The node that a path of a module or parameter belongs to: the longest prefix that is a node."""
+        while path:
+            if path in self.types:
+                return path
+            path = path.rpartition(".")[0]
+        return None
+
+    def has_code(self, node: str | None) -> bool:
+        """Whether a node runs code of the user, without a problem that the check has reported there."""
+        kind = None if node is None else self.types.get(node)
+        return kind is not None and kind.key == PYTHON and node not in self.reported
+
+    def rate(self) -> float | None:
+        """The learning rate of the optimizer, if it is a number."""
+        value = self._lr()
+        return value if isinstance(value, (int, float)) and not isinstance(value, bool) else None
+
+    def _lr(self) -> object:
+        name = self.optimizer
+        declared = None if name is None else self.types[name].param("lr")
+        if name is None or declared is None:
+            return None
+        return self.document.nodes[name].params.get("lr", declared.default) if name in self.document.nodes else None
+
+    def rate_fix(self, rate: float) -> Fix | None:
+        """Set the learning rate."""
+        name = self.optimizer
+        return None if name is None or self.rate() is None else quick_fixes.assign(name, "lr", rate)
+
+
+def _narrowest(flow: Dataflow) -> tuple[str, str, int] | None:
+    widths = [
+        (name, param, facts.arguments.values[param])
+        for name, facts in flow.facts.items()
+        for param in _WIDTHS
+        if param in facts.arguments.values and not facts.node.muted
+    ]
+    hidden = [each for each in widths[:-1] if isinstance(each[2], int)]
+    return min(hidden, key=lambda each: each[2], default=None)
+
+
+def rounded_rate(rate: float) -> float:
+    """A learning rate with one digit: 0.00316 is 0.003."""
+    return float(f"{rate:.0e}")
+
+
+__all__ = ["RunFacts", "rounded_rate"]
