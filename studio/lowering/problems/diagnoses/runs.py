@@ -91,41 +91,6 @@ RUNS = (
         "A correctly wired network can overfit a single batch.",
     ),
     Diagnosis(
-        "saturated-units",
-        "Saturated activations",
-        "At the limits of a sigmoid or tanh the gradient is almost 0, so the layers before it do not learn.",
-    ),
-    Diagnosis(
-        "dead-relu",
-        "Dead ReLUs",
-        "A ReLU that is 0 for all samples gets no gradient, so its weights never change again.",
-    ),
-    Diagnosis(
-        "exploding-gradients",
-        "Exploding gradients",
-        "Long recurrences and large weights multiply the gradient at each step; clipping bounds the update.",
-    ),
-    Diagnosis(
-        "vanishing-gradients",
-        "Vanishing gradients",
-        "Each sigmoid or tanh makes the gradient smaller, so the first layers of a deep network do not learn.",
-    ),
-    Diagnosis(
-        "learning-rate-too-low",
-        "Learning rate too low",
-        "A usual step changes the weights by about a thousandth; far smaller ones need far more epochs.",
-    ),
-    Diagnosis(
-        "learning-rate-too-high",
-        "Learning rate too high",
-        "Steps that change the weights by more than a few percent jump over the minimum of the loss.",
-    ),
-    Diagnosis(
-        "unrelated-targets",
-        "Targets unrelated to the inputs",
-        "A network that only memorizes training samples has found no relation of inputs and targets.",
-    ),
-    Diagnosis(
         "unused-inputs",
         "Unused inputs",
         "A network whose predictions do not depend on its inputs only learns the mean of the targets.",
