@@ -140,7 +140,8 @@ class LessonDriver:
             self.keys.go_to(after)
         else:
             self.keys.press("Escape")
-        added = self.keys.add(catalogue()[key].title)
+        known = catalogue().get(key)
+        added = self.keys.add(known.title if known is not None else key.removeprefix("block."))
         assert self.project.store.document.nodes[added].type == key
         if added != name:
             self.rename(added, name)
@@ -222,7 +223,8 @@ class LessonDriver:
         if isinstance(editor, QComboBox):
             self.choose(editor, shown(value))
         elif isinstance(value, bool):
-            self.user.click(editor)
+            editor.setFocus(Qt.FocusReason.TabFocusReason)
+            self.keys.press("Space")
         else:
             self.user.enter(editor)
             if value is None:
