@@ -42,11 +42,15 @@ def lesson_problems(lesson: Lesson) -> tuple[str, ...]:
 
 
 def check_steps(lesson: Lesson, folder: Path) -> Iterator[StepCheck]:
-    """Play the solution and yield what is wrong with each step. Runs are written to `folder`."""
+    """Play the solution, and return what is wrong with each step. Runs are written to `folder`."""
     player = Player(lesson.document, folder, lesson.locked)
-    for step in lesson.all_steps:
-        missing = [f'It points at the node "{name}", which does not exist.' for name in _missing(step, player)]
-        yield StepCheck(step, (*missing, *_played_problems(player.play(step))))
+    return (check_step(step, player) for step in lesson.all_steps)
+
+
+def check_step(step: Step, player: Player) -> StepCheck:
+    """Play the solution of the next step, and return what is wrong with it."""
+    missing = [f'It points at the node "{name}", which does not exist.' for name in _missing(step, player)]
+    return StepCheck(step, (*missing, *_played_problems(player.play(step))))
 
 
 def _missing(step: Step, player: Player) -> list[str]:
@@ -84,4 +88,4 @@ def evaluate_project(
             yield step, evaluate_step(step, situation)
 
 
-__all__ = ["StepCheck", "check_steps", "evaluate_project", "lesson_problems"]
+__all__ = ["StepCheck", "check_step", "check_steps", "evaluate_project", "lesson_problems"]
