@@ -15,6 +15,8 @@ OVERFITTED = 1.3
 """Ratio of the validation loss to its minimum. Templates stay below 1.2 at full length."""
 _OVERFITTED_EPOCHS = 5
 """Epochs after the minimum, all above it: validation losses of small sets vary from epoch to epoch."""
+_SMALL = 0.05
+"""Ratio of the validation loss to the loss of the untrained network below which a rise does no harm."""
 _LEARNED = 0.5
 """Ratio of the training loss to that of the untrained network below which training samples are known."""
 _STILL_LEARNING = 0.7
@@ -46,7 +48,7 @@ def find_overfitting(curves: TrainingCurves, facts: RunFacts) -> Problem | None:
     if lowest <= 0 or len(after) < _OVERFITTED_EPOCHS or min(after) <= lowest * 1.02:
         return None
     recent = min(after[-3:])
-    if recent < OVERFITTED * lowest or now.train_loss > _STILL_LEARNING * best.train_loss:
+    if recent < max(OVERFITTED * lowest, _SMALL * curves.first) or now.train_loss > _STILL_LEARNING * best.train_loss:
         return None
     later_epochs = [each.train_loss for each in curves.epochs if each.epoch > best.epoch]
     rises = sum(later > earlier for earlier, later in pairwise(later_epochs))

@@ -18,6 +18,12 @@ SMALL_UPDATE = 3e-4
 """A flat curve with updates below a third of the usual ratio is explained by them."""
 TINY_UPDATE = 1.5e-4
 """Updates so small that a slowly falling loss is explained by them."""
+STEADY_UPDATE = 7e-4
+"""Updates below the usual ratio with a loss that still falls as fast at the end as at the beginning."""
+_STEADY = 0.8
+"""Ratio of what the later half of a run gains to what the first half gains."""
+_UNFINISHED = 0.3
+"""Ratio of the loss to that of the untrained network above which training has not come far."""
 SPIKE = 2.0
 """The loss rises to this multiple of that of the untrained network."""
 _SPIKE_STEPS = 30
@@ -102,9 +108,11 @@ def find_low_rate(curves: TrainingCurves, facts: RunFacts, *, is_flat: bool) -> 
         return None
     gained = 1 - curves.recent() / curves.first
     is_slow = ratio < TINY_UPDATE and gained < _SLOW_IMPROVEMENT and curves.is_late(1 / 3)
-    if not is_slow and not (is_flat and ratio < SMALL_UPDATE):
+    windows = curves.windows()
+    is_steady = ratio < STEADY_UPDATE and curves.is_late(0.9) and _falls_steadily(windows, curves.first)
+    if not is_slow and not is_steady and not (is_flat and ratio < SMALL_UPDATE):
         return None
-    if _rate_rises(curves.windows()):  # a warm-up
+    if _rate_rises(windows):  # a warm-up
         return None
     rate = facts.rate()
     higher = None if rate is None else rounded_rate(rate * HEALTHY_UPDATE * 5 / ratio)
@@ -132,6 +140,15 @@ def find_deadly_rate(curves: TrainingCurves, facts: RunFacts, dead: Problem) -> 
         return None
     share = dead.evidence["dead_share"]
     return _high(facts, f"{share:.0%} of the units of {dead.node} died, so they get no gradient", largest, curves)
+
+
+def _falls_steadily(windows: list[Window], first: float) -> bool:
+    """Whether the loss still falls about as fast as at the beginning, and is high."""
+    if len(windows) < WINDOWS or windows[-1].mean < _UNFINISHED * first:
+        return False
+    middle = windows[WINDOWS // 2].mean
+    before, after = windows[0].mean - middle, middle - windows[-1].mean
+    return before > 0 and after >= _STEADY * before
 
 
 def _high(

@@ -23,8 +23,24 @@ from studio.training.run_progress import RunProgress
 RUN_CODES = frozenset(each.code for each in AREAS["runs"])
 """Codes of problems that a run shows."""
 _AREA_OF = {each.code: area for area, diagnoses in AREAS.items() for each in diagnoses}
-_LEARNING_AREAS = ("scores", "layers", "sequences", "optimizers", "data")
+_LEARNING_AREAS = ("scores", "layers", "sequences", "optimizers")
 """Areas whose warnings explain why a run learns badly."""
+_LEARNING_CODES = frozenset(
+    {
+        "unscaled-inputs",
+        "misfit-normalization",
+        "numbers-as-classes",
+        "identifier-as-target",
+        "target-convention",
+        "sorted-samples",
+        "not-shuffled",
+        "single-batch",
+        "label-changed",
+        "missing",
+        "infinite",
+    }
+)
+"""Findings in the data that explain it, too."""
 _FLAT_STEPS = 100
 _FLAT = 0.03
 """Improvement, as a share of the first loss, up to which a curve is flat."""
@@ -183,7 +199,11 @@ class RunDiagnosis:
 
 
 def _is_explained(problems: Iterable[Problem]) -> bool:
-    return any(_AREA_OF.get(each.code) in _LEARNING_AREAS for each in problems if each.severity == "warning")
+    return any(
+        _AREA_OF.get(each.code) in _LEARNING_AREAS or each.code in _LEARNING_CODES
+        for each in problems
+        if each.severity == "warning"
+    )
 
 
 __all__ = ["RUN_CODES", "RunDiagnosis"]

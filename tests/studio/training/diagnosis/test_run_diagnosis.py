@@ -95,6 +95,7 @@ SOUND: dict[str, tuple[Iterable[float], dict[str, Any]]] = {
     "falls": (falling(), {}),
     "falls with the noise of small batches": (np.abs(falling() + noise(500, 0.5)) + 0.05, {}),
     "noise stays at a level that the data has": (falling(last=1.2) + noise(500, 0.3), {"update": 0.02}),
+    "falls by little but ever slower": (falling(last=1.2), {"update": 4e-4}),
     "falls late": (np.concatenate([np.full(150, 2.3), falling(350)]), {}),
     "short": (np.full(50, 2.3) + noise(50, 0.02), {"update": 1e-5}),
     "flat for a reason that is not measured": (FLAT, {}),
@@ -107,6 +108,7 @@ SOUND: dict[str, tuple[Iterable[float], dict[str, Any]]] = {
         {"update": 0.05, "rate": lambda step: 0.1 * (1 - step % 100 / 100)},
     ),
     "overfits a little": (falling(last=0.05), {"validation": lambda epoch, loss: max(loss, 0.3) * (1 + epoch / 200)}),
+    "overfits at a tiny loss": (falling(last=1e-4), {"validation": lambda epoch, loss: 1e-4 * (1 + abs(epoch - 6))}),
     "has dead units as many networks": (falling(), {"layers": {"relu": {"dead": 0.5, "units": 64.0}}}),
     "saturates while it learns": (falling(), {"layers": {"sigmoid": {"saturated": 0.95}, "logits": {"mean": 0.0}}}),
     "has small gradients at the input while it learns": (falling(), {"first_gradient": 1e-5}),
@@ -122,6 +124,7 @@ def test_sound_runs_are_silent(name: str) -> None:
 
 def test_a_flat_curve_has_the_cause_that_was_measured() -> None:
     assert codes(events(FLAT, update=1e-5)) == ["learning-rate-too-low"]
+    assert codes(events(np.linspace(2.3, 1.2, 500), update=4e-4)) == ["learning-rate-too-low"]
     assert codes(events(FLAT, first_gradient=1e-6)) == ["vanishing-gradients"]
     dead = {"relu": {"dead": 0.95, "units": 64.0}}
     [problem] = problems(events(FLAT, layers=dead, first_gradient=1e-6, update=1e-5))
