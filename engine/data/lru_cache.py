@@ -35,6 +35,9 @@ class LRUCache(Generic[T]):
             self._values.move_to_end(key)
             return self._values[key]
 
+    def __contains__(self, key: Hashable) -> bool:
+        return key in self._values
+
     def clear(self) -> None:
         """Remove all values."""
         self._values.clear()

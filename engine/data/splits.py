@@ -91,8 +91,16 @@ class Splits(ABC):
         return ()
 
     def sampled(self, rows: int) -> Splits:
-        """The same data with about this many of its rows, if reading all rows takes long; otherwise these splits."""
+        """The same data with about this many of its rows, if reading all rows takes long; otherwise these splits.
+
+        Raises DataError if they cannot be read.
+        """
         return self
+
+    @property
+    def total_rows(self) -> int | None:
+        """Estimated number of rows of the data, if these are only a sample of it; None if these are all."""
+        return None
 
     def unlabeled(self, path: Path) -> Samples | None:
         """Samples of another file or folder of the same format, with zeros as targets.

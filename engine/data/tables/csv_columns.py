@@ -143,13 +143,7 @@ def csv_blocks(
 
     names = column_names(path, dialect)
     missing = (*MISSING, *dialect.missing) if allow_missing else ()
-    convert = arrow_csv.ConvertOptions(
-        column_types={**dict.fromkeys(texts, pa.string()), **dict.fromkeys(numbers, pa.float64())},
-        include_columns=[*texts, *numbers],
-        null_values=list(missing) or [""],
-        strings_can_be_null=not allow_missing,
-        decimal_point=dialect.decimal_point,
-    )
+    convert = convert_options(dialect, texts, numbers, allow_missing=allow_missing)
     parse = arrow_csv.ParseOptions(
         delimiter=dialect.delimiter,
         newlines_in_values=True,
@@ -187,6 +181,20 @@ def csv_blocks(
         raise DataError(f"{path}: is not valid {dialect.encoding.upper()}. Save the table as CSV in UTF-8.") from None
     except pa.ArrowInvalid as error:
         raise fault(str(error)) from None
+
+
+def convert_options(
+    dialect: Dialect, texts: Sequence[str], numbers: Sequence[str], *, allow_missing: bool
+) -> arrow_csv.ConvertOptions:
+    """How Arrow converts the columns."""
+    missing = (*MISSING, *dialect.missing) if allow_missing else ()
+    return arrow_csv.ConvertOptions(
+        column_types={**dict.fromkeys(texts, pa.string()), **dict.fromkeys(numbers, pa.float64())},
+        include_columns=[*texts, *numbers],
+        null_values=list(missing) or [""],
+        strings_can_be_null=not allow_missing,
+        decimal_point=dialect.decimal_point,
+    )
 
 
 def read_columns(path: Path, dialect: Dialect, texts: Sequence[str], numbers: Sequence[str]) -> dict[str, NDArray[Any]]:

@@ -20,6 +20,7 @@ from engine.data.tables.csv_columns import (
 )
 from engine.data.tables.csv_dialect import BadLines, Decimal, Dialect, Encoding, Separator
 from engine.data.tables.csv_faults import CellRule, find_csv_fault
+from engine.data.tables.csv_sampling import sampled_csv_blocks
 from engine.data.tables.date_format import DateFeatures
 from engine.data.tables.table_splits import Missing, TableSplits
 from engine.errors import DataError
@@ -105,6 +106,20 @@ class CSV(TableSplits):
 
     def _raw_blocks(self, names: list[str], limit: int) -> Iterator[pa.RecordBatch]:
         return csv_blocks(self._path, self._csv_dialect, names, [], allow_missing=True, limit=limit + 1)
+
+    def _sampled_blocks(self, names: list[str], rows: int) -> tuple[list[pa.RecordBatch], int]:
+        if not self._csv_dialect.is_plain:
+            return super()._sampled_blocks(names, rows)
+        texts = [name for name in names if self._roles.is_text(name)]
+        numbers = [name for name in names if not self._roles.is_text(name)]
+        allow_missing = self._missing != "stop"
+        found = list(
+            sampled_csv_blocks(self._path, self._csv_dialect, texts, numbers, allow_missing=allow_missing, rows=rows)
+        )
+        if not found:
+            return super()._sampled_blocks(names, rows)
+        count, size = sum(len(block) for block, _ in found), sum(size for _, size in found)
+        return [block for block, _ in found], round(count * self._path.stat().st_size / size)
 
     @property
     def _dialect(self) -> Hashable:

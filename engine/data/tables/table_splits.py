@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from abc import abstractmethod
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -11,7 +12,7 @@ from pathlib import Path
 from typing import ClassVar, Literal, TypeAlias
 
 from engine.data.diagnostics import Diagnostic, format_counts
-from engine.data.lru_cache import file_fingerprint
+from engine.data.lru_cache import LRUCache, file_fingerprint
 from engine.data.samples import Samples
 from engine.data.splits import Splits, train_validation_split
 from engine.data.tables.arrow import pa
@@ -35,6 +36,8 @@ from engine.errors import DataError
 from engine.shape import Spec
 
 Missing: TypeAlias = Literal["stop", "drop", "keep"]
+
+sampled_tables: LRUCache[tuple[EncodedTable, int]] = LRUCache(2)
 
 MAX_CHECKED_BYTES = 32 * 2**20
 """Largest file in bytes that is read completely for diagnostics before a run."""
@@ -71,6 +74,7 @@ class TableSplits(Splits):
         self._missing_texts = None if missing_texts is None else tuple(parse_names(missing_texts))
         self._roles: ColumnRoles = column_roles(path, names, arguments, hint, unknown_hint)
 
+    _total_rows: int | None = None
     reports_missing: ClassVar[bool] = True
     """Whether diagnostics report rows without a value. Off for bundled tables, whose description says it."""
 
@@ -189,17 +193,46 @@ class TableSplits(Splits):
         key = file_fingerprint(self._path), tuple(names), len(numbers), self._dialect
         return surveys.get(key, lambda: survey_columns(self._raw_blocks(names, limit), numbers, limit))
 
+    @property
+    def total_rows(self) -> int | None:
+        return self._total_rows
+
+    def sampled(self, rows: int) -> TableSplits:
+        """Rows at even intervals of a large CSV table, or the first rows of another one, unless it has been read."""
+        if file_fingerprint(self._path)[1] <= MAX_CHECKED_BYTES or self._key in tables:
+            return self
+        other = copy.copy(self)
+        found, other._total_rows = sampled_tables.get((self._key, rows), partial(self._read_sample, rows))
+        vars(other)["_table"] = found
+        return other
+
+    def _read_sample(self, rows: int) -> tuple[EncodedTable, int]:
+        """Some rows, and the estimated number of all."""
+        names = [*self._roles.inputs, *self._roles.targets]
+        blocks, total = self._sampled_blocks(names, rows)
+        found = self._encode(self._path, map(self._row_filter(self._required_columns).apply, self._decode(blocks)))
+        if not len(found.targets):
+            raise DataError(f"{self._path}: has no complete row among {rows:,} sampled rows. Fill in the values.")
+        return found, total
+
+    def _sampled_blocks(self, names: list[str], rows: int) -> tuple[list[pa.RecordBatch], int]:
+        """Undecoded blocks of the first rows, and the number of all rows, estimated from the size of the file."""
+        found: list[pa.RecordBatch] = []
+        for block in self._blocks(self._path, names, allow_missing=self._missing != "stop"):
+            found.append(block)
+            if sum(map(len, found)) >= rows:
+                break
+        count, size = sum(map(len, found)), sum(block.nbytes for block in found)
+        return found, max(count, round(count * file_fingerprint(self._path)[1] / max(size, 1)))
+
+    @property
+    def _key(self) -> Hashable:
+        fingerprint = file_fingerprint(self._path)
+        return fingerprint, self._roles, self._missing, self._missing_texts, self._share, self._dialect
+
     @cached_property
     def _table(self) -> EncodedTable:
-        key = (
-            file_fingerprint(self._path),
-            self._roles,
-            self._missing,
-            self._missing_texts,
-            self._share,
-            self._dialect,
-        )
-        return tables.get(key, self._read)
+        return tables.get(self._key, self._read)
 
     @property
     def _required_columns(self) -> Sequence[str]:
@@ -239,11 +272,17 @@ class TableSplits(Splits):
 
     def _decoded(self, path: Path, names: list[str], *, allow_missing: bool) -> Iterator[pa.RecordBatch]:
         """Blocks of these columns, with the numbers of dates and other columns that have to be decoded."""
-        blocks = self._blocks(path, names, allow_missing=allow_missing)
+        return self._decode(self._blocks(path, names, allow_missing=allow_missing), path, allow_missing=allow_missing)
+
+    def _decode(
+        self, blocks: Iterable[pa.RecordBatch], path: Path | None = None, *, allow_missing: bool | None = None
+    ) -> Iterator[pa.RecordBatch]:
         if not self._roles.is_decoded:
-            return blocks
+            return iter(blocks)
+        if allow_missing is None:
+            allow_missing = self._missing != "stop"
         missing = missing_number_texts(self._missing_texts or ()) if allow_missing else ("",)
-        fault = partial(self._value_fault, path)
+        fault = partial(self._value_fault, path or self._path)
         return map(ColumnDecoder(self._roles, missing, self._decimal_point, fault).decode, blocks)
 
     def _row_filter(self, required: Iterable[str]) -> MissingRowFilter:

@@ -112,9 +112,7 @@ class ChainOpener:
             key = chain[: index + 1]
             found = self._opened.get(key)
             if found is None:
-                found = _open_link(link, splits[-1] if splits else None)
-                if index == 0 and self._is_sampled:
-                    found = found.sampled(MAX_SAMPLED_ROWS)
+                found = _open_link(link, splits[-1] if splits else None, is_sampled=self._is_sampled)
                 self._opened[key] = found
                 if index == 0:
                     self._stamps[link] = file_stamps(list(found.files))
@@ -154,9 +152,10 @@ def _link(name: str, document: Document, graph: NodeGraph, base: Path | None) ->
     return ChainLink(name, kind.key, hashable_arguments(resolve_paths(kind, arguments.values, base)), kind)
 
 
-def _open_link(link: ChainLink, upstream_data_node: Splits | None) -> Splits:
+def _open_link(link: ChainLink, upstream_data_node: Splits | None, *, is_sampled: bool) -> Splits:
     try:
-        return apply_data_node(link.type, link.values, upstream_data_node)
+        found = apply_data_node(link.type, link.values, upstream_data_node)
+        return found.sampled(MAX_SAMPLED_ROWS) if is_sampled and upstream_data_node is None else found
     except Exception as error:
         raise DataProblem(link.name, error_text(error)) from error
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from collections import OrderedDict
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -27,7 +27,7 @@ SECONDS = 2.0
 """Time within which the samples of a document are looked at."""
 _SHARE_FOR_READING = 0.5
 """Share of the time that reads samples; the rest is for opening the data and for rules that read more."""
-_BYTES, _SAMPLES, _TARGETS = 8 * 2**20, 10_000, 2_000_000
+_BYTES, _SAMPLES, _TARGETS = 4 * 2**20, 10_000, 2_000_000
 _REMEMBERED = 8
 """Number of chains whose statistics are cached."""
 
@@ -126,7 +126,7 @@ class DataInspector:
                 if known is not None:
                     preview, found = known
                     problems += _problems(found, preview, flow)
-                    looked_at += [LookedAt(name, each.part, each.looked_at, each.samples) for each in found.parts]
+                    looked_at += _looked_at(name, found, preview)
         found = _by_dismissal(settle_problems(problems, flow), report.document)
         return Inspection(**found, looked_at=tuple(looked_at))
 
@@ -151,6 +151,14 @@ class DataInspector:
         while len(self._known) > _REMEMBERED:
             self._known.popitem(last=False)
         return known[1:]
+
+
+def _looked_at(loader: str, found: Statistics, preview: Preview) -> Iterator[LookedAt]:
+    """The numbers of samples. Those of a table that is not read completely are estimated."""
+    total, read = preview.splits[0].total_rows, sum(part.samples for part in found.parts)
+    for part in found.parts:
+        samples = part.samples if total is None or not read else round(total * part.samples / read)
+        yield LookedAt(loader, part.part, part.looked_at, samples)
 
 
 def _by_dismissal(problems: Iterable[Problem], document: Document) -> dict[str, Any]:

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from engine.data.tables.csv_table import CSV
 from studio.document import edits
 from studio.document.blocks.block_grouping import group
 from studio.document.files import project_files
@@ -102,3 +103,49 @@ def test_a_run_warns_of_samples_and_records_it(tmp_path: Path) -> None:
 
 def test_a_sound_graph_is_left_in_peace() -> None:
     assert DataInspector().inspect(checked(mlp())).problems == ()
+
+
+def large_table(folder: Path, monkeypatch: pytest.MonkeyPatch, rows: int = 6000, **params: Any) -> Document:
+    """A table that counts as large, with a column in thousands."""
+    monkeypatch.setattr("engine.data.tables.table_splits.MAX_CHECKED_BYTES", 1000)
+    monkeypatch.setattr("studio.training.data.data_chain.MAX_SAMPLED_ROWS", 800)
+    values = np.random.default_rng(0).normal(size=(rows, 3)).round(4)
+    lines = [f"{5000 + 100 * a:.1f},{b},{a + b + c:.4f}" for a, b, c in values.tolist()]
+    (folder / "large.csv").write_text("\n".join(["a,b,y", *lines, ""]))
+    source = Node("data.CSV", {"path": str(folder / "large.csv"), "target": "y", "task": "number", **params})
+    nodes: dict[str, str | Node] = {
+        "table": source,
+        "batches": "data.Batches",
+        "line": Node("nn.Linear", {"out_features": 1}),
+        "loss": "nn.MSELoss",
+        "adam": "optim.Adam",
+    }
+    wires = [
+        "table.samples -> batches.samples",
+        "batches.input -> line.input",
+        "line.output -> loss.input",
+        "batches.target -> loss.target",
+        "loss.loss -> adam.loss",
+    ]
+    return document(nodes, wires)
+
+
+@pytest.mark.parametrize("comment", ["", "#"])
+def test_large_tables_are_not_read_completely(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, comment: str) -> None:
+    made = large_table(tmp_path, monkeypatch, comment=comment)
+    found = DataInspector().inspect(checked(made))
+    training, validation = found.looked_at
+    assert [each.code for each in found.problems] == ["unscaled-inputs"]
+    if not comment:  # a table that Arrow cannot read directly is read from the first row on, a block at least
+        assert training.looked_at == pytest.approx(640, rel=0.1)
+        assert training.samples + validation.samples == pytest.approx(6000, rel=0.05)
+        [problem] = found.problems
+        assert "of about " in problem.message
+        mean = problem.fix.edit(made).nodes["normalize"].params["mean"]  # pyright: ignore[reportOptionalMemberAccess]
+        assert isinstance(mean, list) and mean[0] == pytest.approx(5000, rel=0.01)
+
+
+def test_a_table_that_was_read_is_looked_at_completely(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    made = large_table(tmp_path, monkeypatch)
+    CSV(path=str(tmp_path / "large.csv"), target="y", task="number").train.arrays(np.arange(2))
+    assert sum(part.samples for part in DataInspector().inspect(checked(made)).looked_at) == 6000

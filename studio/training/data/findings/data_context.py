@@ -51,7 +51,8 @@ class DataContext:
     @property
     def is_complete(self) -> bool:
         """Whether all samples were looked at."""
-        return all(part.looked_at == part.samples and not part.is_stream for part in self.found.parts)
+        is_sample = self.preview.splits[0].total_rows is not None
+        return not is_sample and all(part.looked_at == part.samples and not part.is_stream for part in self.found.parts)
 
     @cached_property
     def loader(self) -> str | None:
@@ -92,8 +93,11 @@ class DataContext:
 
     def scope(self) -> str:
         """Text about how many of the training samples were looked at; empty if all were."""
-        part = self.training
-        return "" if self.is_complete else f" (looked at {part.looked_at:,} of {part.samples:,} training samples)"
+        if self.is_complete:
+            return ""
+        part, total = self.training, self.preview.splits[0].total_rows
+        of_all = f"about {total:,} rows" if total is not None else f"{part.samples:,} training samples"
+        return f" (looked at {part.looked_at:,} of {of_all})"
 
 
 def examples(rows: Iterable[Row]) -> list[list[Any]]:

@@ -108,8 +108,8 @@ def _separating(columns: Columns, target: NDArray[np.float64]) -> dict[str, str]
 
 
 def _is_separating(values: NDArray[np.float64], target: NDArray[np.float64]) -> bool:
-    if not np.isfinite(values).all():
-        return False
+    if not np.isfinite(values).all() or len(np.unique(values)) == len(values):
+        return False  # an identifier separates the classes of a sorted file
     order = np.lexsort((target, values))
     ordered, classes = values[order], target[order]
     changes = np.flatnonzero(classes[1:] != classes[:-1])

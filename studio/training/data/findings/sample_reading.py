@@ -17,7 +17,7 @@ from studio.training.warning_capture import capture_warnings
 
 T = TypeVar("T")
 MAX_ROWS = 4000
-_MAX_NUMBERS = 4_000_000
+_MAX_NUMBERS = 1_500_000
 """Maximum number of values that are read for a rule."""
 
 

@@ -18,7 +18,7 @@ from studio.nodes.types import Role
 from studio.training.data.data_chain import ChainLink
 from studio.training.data.findings.data_context import DataContext, listed
 from studio.training.data.findings.data_fixes import insert_transform, replace_transform
-from studio.training.data.findings.sample_reading import inputs_at
+from studio.training.data.findings.sample_reading import inputs_at, measured
 from studio.training.data.statistics_records import ChannelFigures
 
 MIN_INPUT_RANGE = 0.1
@@ -29,6 +29,8 @@ MAX_SCALE_RATIO = 100.0
 """Ratio of the spreads of two columns above which one hides the other."""
 MAX_OFFSET, MAX_SPREAD = 1.0, 3.0
 """Largest mean, and largest or smallest spread (as a factor), of inputs that are standardized as intended."""
+MAX_SYMMETRIC = 1.05
+"""Largest absolute value of inputs that are scaled to -1 to 1 on purpose."""
 MIN_SAMPLES = 20
 MAX_COLUMNS = 64
 """Maximum number of columns that are normalized one by one."""
@@ -118,12 +120,12 @@ def _misfit(data: DataContext) -> Problem | None:
     index, link = scalers[-1]
     if not np.any(np.asarray(link.values["mean"])):
         return None  # only a scale, as bytes divided by 255
-    after = inputs_at(data, index)
-    if after is None or np.nanmax(np.abs(after), initial=0) <= 1.05:
+    found = measured(data.preview, ("moments", index), lambda: _moments_at(data, index))
+    if found is None:
         return None
-    means, spreads = _moments(after)
+    means, spreads, are_indicators = found
     is_wrong = (np.abs(means) > MAX_OFFSET) | (spreads > MAX_SPREAD) | (spreads < 1 / MAX_SPREAD)
-    is_wrong &= (spreads > 0) & ~_are_indicators(after)
+    is_wrong &= (spreads > 0) & ~are_indicators
     if not is_wrong.any():
         return None
     worst = int(np.argmax(is_wrong * (np.abs(means) + np.abs(np.log(np.maximum(spreads, 1e-9))))))
@@ -226,6 +228,16 @@ def _is_indicator(channel: ChannelFigures) -> bool:
 def _are_indicators(inputs: NDArray[Any]) -> NDArray[np.bool_]:
     """Whether each channel has only the values 0 and 1."""
     return ((inputs == 0) | (inputs == 1)).all(axis=_other_axes(inputs))
+
+
+def _moments_at(
+    data: DataContext, index: int
+) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.bool_]] | None:
+    """Mean and spread of each channel after a node, and whether it is an indicator; None if all lie in -1 to 1."""
+    after = inputs_at(data, index)
+    if after is None or np.nanmax(np.abs(after), initial=0) <= MAX_SYMMETRIC:
+        return None
+    return *_moments(after), np.atleast_1d(_are_indicators(after))
 
 
 def _moments(inputs: NDArray[Any]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
