@@ -2,29 +2,43 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from typing import Any
 
 from engine.shape import Spec
 from studio.document.graph_walk import walk
 from studio.document.model import Endpoint
 from studio.lowering.analysis.dataflow import Dataflow
+from studio.lowering.checks.batch_reductions import CLASS_NUMBERS
 from studio.lowering.checks.training_goal_checks import trained_layers
 from studio.lowering.problems import quick_fixes
-from studio.lowering.problems.problem import Problem
+from studio.lowering.problems.problem import Fix, Problem
+from studio.nodes.types import Role
 
 MAX_LISTED = 5
 """Maximum number of layers that a message names."""
 
 STOPS = {
     "ops.detach": "stops gradients",
+    "nn.Fill": "outputs a constant",
+    "nn.Noise": "outputs random numbers",
+    "nn.Positions": "outputs the positions of a sequence",
     "nn.CausalMask": "outputs a mask made from the sizes of its input alone, to be added to attention scores",
     **dict.fromkeys(("ops.zeros_like", "ops.ones_like", "ops.rand_like", "ops.randn_like"), "uses no values"),
+    **dict.fromkeys(("nn.ConstantTensor", "nn.RangeTensor", "nn.LinspaceTensor"), "outputs a constant"),
+    **dict.fromkeys(("nn.IdentityMatrix", "nn.LearnedTensor"), "reads only the size of the batch"),
     **dict.fromkeys(
         ("ops.floor", "ops.ceil", "ops.trunc", "ops.round", "ops.sign", "ops.floor_divide"),
         "is constant between its steps",
     ),
 }
 """Operations whose result depends on their inputs without a gradient, with the reason."""
+
+
+_CASTS = ("Tensor.to",)
+"""Operations of another dtype that can be left out."""
+_CONSTANT_FACTORS = {"ops.mul": 1, "ops.pow": 1}
+"""Operations with a number, by which 0 makes the result a constant, and a number that does not."""
 
 
 def gradient_problems(flow: Dataflow) -> Iterator[Problem]:
@@ -44,21 +58,65 @@ def gradient_problems(flow: Dataflow) -> Iterator[Problem]:
 def _problem(flow: Dataflow, stop: str, layers: list[str], optimizer: str, *, is_all: bool) -> Problem:
     shown = " and ".join([", ".join(layers[: MAX_LISTED - 1]), *layers[MAX_LISTED - 1 : MAX_LISTED]])
     more = f" and {len(layers) - MAX_LISTED:,} more" if len(layers) > MAX_LISTED else ""
-    key = flow.graph.types[stop].key
     outputs = [spec for spec in flow.facts[stop].outputs.values() if isinstance(spec, Spec)]
-    reason = STOPS.get(key) or f"outputs {outputs[0].dtype.name}, which has no gradient"
-    remedy = "Connect a layer to the loss without it" if is_all else f"Freeze {layers[0]}, or connect it to the loss"
+    reason = _reason(flow, stop) or f"outputs {outputs[0].dtype.name}, which has no gradient"
+    freezing = () if is_all or "." in layers[0] else (quick_fixes.freeze(layers[0]),)
+    removal = _removal(flow, stop)
+    fixes = freezing if removal is None else (removal, *freezing)
+    if removal is not None:
+        remedy = removal.title if is_all else f"{removal.title}, or freeze {layers[0]}"
+    else:
+        remedy = (
+            "Connect a layer to the loss without it" if is_all else f"Freeze {layers[0]}, or connect it to the loss"
+        )
+        remedy = remedy if is_all else f"{remedy} without {stop}"
     message = (
         f"{shown}{more} get{'s' if len(layers) == 1 else ''} no gradient from {optimizer}, because {stop} {reason}. "
-        f"{remedy}{'' if is_all else f' without {stop}'}."
+        f"{remedy}."
     )
-    fix = None if is_all or "." in layers[0] else quick_fixes.freeze(layers[0])
-    return Problem("error" if is_all else "warning", "no-gradient", message, node=stop, fix=fix)
+    severity = "error" if is_all else "warning"
+    fix = next(iter(fixes), None)
+    return Problem(severity, "no-gradient", message, node=stop, fix=fix, others=fixes[1:], evidence={"layers": layers})
+
+
+def _removal(flow: Dataflow, stop: str) -> Fix | None:
+    """A fix after which a node passes gradients on."""
+    facts = flow.facts[stop]
+    if facts.type.key in _CONSTANT_FACTORS:
+        return quick_fixes.assign(stop, "y", _CONSTANT_FACTORS[facts.type.key])
+    if facts.type.key in CLASS_NUMBERS and _is_read_by_losses(flow, stop):
+        return quick_fixes.bypass(stop, facts.type.inputs[0].name)
+    value = facts.inputs.get(facts.type.inputs[0].name)
+    output = next((each for each in facts.outputs.values() if isinstance(each, Spec)), None)
+    if not isinstance(value, Spec) or output is None or value.shape != output.shape:
+        return None
+    is_removable = facts.type.key in STOPS or facts.type.key in _CASTS
+    return quick_fixes.bypass(stop, facts.type.inputs[0].name) if is_removable else None
+
+
+def _is_read_by_losses(flow: Dataflow, name: str) -> bool:
+    readers = flow.graph.readers(Endpoint(name, flow.graph.types[name].outputs[0].name))
+    return all(flow.graph.types[each.node].role in (Role.LOSS, Role.METRIC) for each in readers)
+
+
+def _reason(flow: Dataflow, name: str) -> str | None:
+    """Why the output of a node depends on its inputs without a gradient; None if it has one."""
+    facts = flow.facts[name]
+    if facts.type.key in _CONSTANT_FACTORS and facts.arguments.values.get("y") == 0 and "y" not in facts.inputs:
+        return "multiplies by 0" if facts.type.key == "ops.mul" else "outputs 1 for each value, the power 0"
+    if facts.type.key == "ops.clamp" and _is_point(facts.arguments.values):
+        return "outputs one value, because min equals max"
+    return STOPS.get(facts.type.key)
+
+
+def _is_point(values: Mapping[str, Any]) -> bool:
+    low, high = values.get("min"), values.get("max")
+    return low is not None and low == high
 
 
 def _differentiable_sources(flow: Dataflow, name: str) -> list[str]:
     """The nodes whose outputs get a gradient from a node."""
-    if flow.graph.types[name].key in STOPS:
+    if _reason(flow, name) is not None:
         return []
     ends = flow.graph.sources(name).values()
     return [end.node for end in ends if not isinstance(spec := flow.value(end), Spec) or spec.dtype.is_floating_point]
@@ -80,7 +138,7 @@ def _stop(flow: Dataflow, layer: str, optimizer: str) -> str | None:
     for name in walk([layer], readers):
         outputs = [spec for spec in flow.facts[name].outputs.values() if isinstance(spec, Spec)]
         is_whole = bool(outputs) and not any(spec.dtype.is_floating_point for spec in outputs)
-        if name != layer and (graph.types[name].key in STOPS or is_whole):
+        if name != layer and (_reason(flow, name) is not None or is_whole):
             return name
     return None
 

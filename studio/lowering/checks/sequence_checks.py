@@ -10,6 +10,7 @@ from studio.document.model import Endpoint, Node
 from studio.lowering.analysis.dataflow import Dataflow
 from studio.lowering.analysis.node_facts import NodeFacts
 from studio.lowering.checks.sequence_layers import (
+    ATTENTION,
     FEATURES_LAST,
     RECURRENT,
     SELF_ATTENTION,
@@ -21,6 +22,15 @@ from studio.lowering.problems import quick_fixes
 from studio.lowering.problems.problem import Fix, Problem
 
 _ELEMENTWISE = frozenset({"Dropout", "Activation"})
+ALONG_STEPS = frozenset(
+    {
+        "nn.Conv1d",
+        "nn.BatchNorm1d",
+        "nn.InstanceNorm1d",
+        *(f"nn.{adaptive}{kind}Pool1d" for adaptive in ("", "Adaptive") for kind in ("Avg", "Max")),
+    }
+)
+"""Layers that expect the steps of a sequence in the last dimension."""
 _KEEPING_TIME = frozenset({"ops.add", "ops.mul", "ops.sub", "ops.div", "nn.Identity"})
 """Operations after which dimension 1 is still time."""
 
@@ -28,17 +38,17 @@ _KEEPING_TIME = frozenset({"ops.add", "ops.mul", "ops.sub", "ops.div", "nn.Ident
 def sequence_problems(flow: Dataflow) -> Iterator[Problem]:
     for name, facts in active(flow):
         if runs_along_batch(facts):
-            yield _along_batch(flow, name, facts)
+            yield along_batch(flow, name, facts)
         elif facts.type.key == SELF_ATTENTION:
             yield from _attention_along_batch(flow, name, facts)
-        elif facts.type.key == "nn.Conv1d":
+        elif facts.type.key in ALONG_STEPS:
             yield from _along_features(flow, name, facts)
 
 
 # -- along the batch --------------------------------------------------------------------------
 
 
-def _along_batch(flow: Dataflow, name: str, facts: NodeFacts) -> Problem:
+def along_batch(flow: Dataflow, name: str, facts: NodeFacts) -> Problem:
     """A layer that takes the batch for time, so that it mixes samples."""
     spec = sequence_input(facts)
     assert spec is not None
@@ -51,7 +61,36 @@ def _along_batch(flow: Dataflow, name: str, facts: NodeFacts) -> Problem:
         f"{format_shape(spec.shape)} is the batch, so it mixes samples. Turn batch_first {state}."
     )
     fix = quick_fixes.assign(name, "batch_first", not is_batch_first)
+    if not is_batch_first and _is_read_time_first(flow, name):
+        port, time_first = _sequence_port(facts), Node("ops.transpose", {"dim0": 0, "dim1": 1})
+        title = f"Insert Transpose before {name}"
+        message = message.replace("Turn batch_first on.", f"{title}, because its steps are read in dimension 0.")
+        fix = quick_fixes.insert(Endpoint(name, port), time_first, title=title, input_port="x")
     return Problem("warning", "sequence-along-batch", message, node=name, fix=fix)
+
+
+def _sequence_port(facts: NodeFacts) -> str:
+    ports = ATTENTION.get(facts.type.key)
+    return "input" if ports is None else ports.sequence
+
+
+def _is_read_time_first(flow: Dataflow, name: str) -> bool:
+    """Whether an operation after a layer of one sequence works along dimension 0, through nodes of each element."""
+
+    def readers(node: str) -> list[str]:
+        node_type = flow.graph.types[node]
+        if (
+            node != name
+            and node_type.group not in _ELEMENTWISE
+            and node_type.key not in ("nn.LayerNorm", "nn.Identity")
+        ):
+            return []
+        ends = (Endpoint(node, port.name) for port in node_type.outputs)
+        return [each.node for end in ends for each in flow.graph.readers(end)]
+
+    facts = [flow.facts[each] for each in walk([name], readers) if each != name and each in flow.facts]
+    is_alone = len(flow.graph.sources(name)) == 1
+    return is_alone and any(each.arguments.values.get("dim") in (0, -3) for each in facts)
 
 
 def _without_time(flow: Dataflow, name: str, facts: NodeFacts, spec: Spec) -> Problem:
@@ -107,7 +146,7 @@ def _attention_along_batch(flow: Dataflow, name: str, facts: NodeFacts) -> Itera
 
 
 def _along_features(flow: Dataflow, name: str, facts: NodeFacts) -> Iterator[Problem]:
-    """A convolution over sequences N×T×E, which takes the steps for channels."""
+    """A layer of channels that gets sequences N×T×E, so that it treats the steps as channels."""
     spec, end = facts.spec("input"), flow.graph.source(name, "input")
     if spec is None or end is None or spec.ndim != 3:
         return
@@ -115,14 +154,17 @@ def _along_features(flow: Dataflow, name: str, facts: NodeFacts) -> Iterator[Pro
     if origin not in flow.facts or flow.facts[origin].type.key not in FEATURES_LAST:
         return
     message = (
-        f"{name} moves along the {spec.shape[2]} features of {origin}, because it expects the steps in the last "
+        f"{name} treats the {spec.shape[1]} steps of {origin} as channels, because it expects the steps in the last "
         f"dimension but gets N×T×E, {format_shape(spec.shape)}. Insert Transpose before {name}."
     )
     title = f"Insert Transpose before {name}"
     transpose = Node("ops.transpose", {"dim0": 1, "dim1": 2})
     parts: list[Fix] = [quick_fixes.insert(Endpoint(name, "input"), transpose, title=title, input_port="x")]
-    if "in_channels" in facts.arguments.explicit:
-        parts.append(quick_fixes.clear(name, "in_channels"))
+    parts += [
+        quick_fixes.clear(name, each) for each in ("in_channels", "num_features") if each in facts.arguments.explicit
+    ]
+    if facts.type.group == "Normalization":
+        parts.append(quick_fixes.insert_behind(Endpoint(name, "output"), transpose, title=title, input_port="x"))
     yield Problem("warning", "sequence-along-features", message, node=name, fix=quick_fixes.all_of(parts, title))
 
 
@@ -140,4 +182,4 @@ def _origin_in_time(flow: Dataflow, end: Endpoint) -> str:
     return origin
 
 
-__all__ = ["sequence_problems"]
+__all__ = ["along_batch", "sequence_problems"]

@@ -13,6 +13,7 @@ from studio.lowering.analysis.dataflow import Dataflow
 from studio.lowering.analysis.node_arguments import resolve_arguments
 from studio.lowering.analysis.node_evaluation import NodeEvaluator, SampleSpec
 from studio.lowering.analysis.node_facts import NodeFacts
+from studio.lowering.checks.batch_reductions import class_numbers, reduced_batch
 from studio.lowering.checks.batch_size_check import different_batch_sizes
 from studio.lowering.checks.miswired_inputs import (
     batch_flattened,
@@ -46,6 +47,7 @@ from studio.lowering.checks.upstream_causes import (
     main_source,
     missing_column,
 )
+from studio.lowering.checks.window_checks import window_beyond_input
 from studio.lowering.problems import quick_fixes
 from studio.lowering.problems.problem import Fix, Problem
 from studio.nodes.operation_nodes import is_elementwise
@@ -294,6 +296,8 @@ def _engine_error(flow: Dataflow, name: str, facts: NodeFacts) -> Problem:
 
 EXPLAINERS: tuple[Callable[[Dataflow, str, NodeFacts], Problem | None], ...] = (
     missing_step_selection,
+    reduced_batch,
+    class_numbers,
     tokens_as_numbers,
     different_batch_sizes,
     joined_samples,
@@ -318,6 +322,7 @@ EXPLAINERS: tuple[Callable[[Dataflow, str, NodeFacts], Problem | None], ...] = (
     images_as_steps,
     _conflicting_branches,
     _flattened_image,
+    window_beyond_input,
     _engine_error,
 )
 """Tried in order; the last one always returns a problem."""

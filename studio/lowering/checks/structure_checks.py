@@ -210,8 +210,23 @@ def _unused(graph: NodeGraph, name: str) -> Iterator[Problem]:
         "is connected to no optimizer" if node_type.role in (Role.LOSS, Role.LOSS_SUM) else "has an unconnected output"
     )
     message = f"{name} {reason}, so it is not part of the run. Connect its output, or remove it."
-    fix = _added_loss(graph, name) if node_type.role is Role.LOSS else None
+    fix = _added_loss(graph, name) if node_type.role is Role.LOSS else _without_branch(graph, name)
     yield Problem("warning", "unused", message, node=name, fix=fix)
+
+
+def _without_branch(graph: NodeGraph, name: str) -> Fix | None:
+    """A fix that removes a layer and the nodes before it that nothing else reads."""
+    if graph.types[name].role not in (Role.LAYER, Role.OPERATION) or "." in name:
+        return None
+    branch = {name: None}
+    for before in reversed(graph.order):
+        read = [wire.target.node for wire in graph.outgoing_wires.get(before, ())]
+        is_inner = graph.types[before].role in (Role.LAYER, Role.OPERATION) and "." not in before
+        if is_inner and before not in graph.needed and read and all(each in branch for each in read):
+            branch[before] = None
+    before = len(branch) - 1
+    title = f"Remove {name}" + (f" and {before} node{'' if before == 1 else 's'} before it" if before else "")
+    return quick_fixes.remove(branch, title)
 
 
 def _added_loss(graph: NodeGraph, name: str) -> Fix | None:

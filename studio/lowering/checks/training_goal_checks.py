@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterator
 
 from engine.shape import Spec
 from studio.document.blocks.block_nodes import path_and_outer
+from studio.document.graph_walk import walk
 from studio.document.model import Endpoint, Node
 from studio.document.weight_sharing import owner_of
 from studio.lowering.analysis.dataflow import Dataflow
@@ -210,11 +211,39 @@ def _check_trained_layers(flow: Dataflow) -> Iterator[Problem]:
                 "Choose the layers of each optimizer in the inspector, or add the losses with Combine losses and "
                 "connect the sum to one optimizer."
             )
-            yield Problem("error", "shared-layers", message, node=optimizer)
+            fix = _separate_optimizers(flow, owner[shared], optimizer)
+            yield Problem("error", "shared-layers", message, node=optimizer, fix=fix)
         owner.update(dict.fromkeys(layers, optimizer))
         yield from _check_chosen_layers(flow, optimizer)
     for name in untrained_layers(flow):
         yield _untrained_layer(flow, name)
+
+
+def _separate_optimizers(flow: Dataflow, first: str, second: str) -> Fix | None:
+    """A fix after which two optimizers train different layers, or one of them trains all."""
+    layers = {each: trained_layers(flow, each) for each in (first, second)}
+    for optimizer, other in ((second, first), (first, second)):
+        separate = [name for name in layers[optimizer] if name not in layers[other]]
+        if separate:
+            shown = " and ".join(separate[:2]) if len(separate) < 3 else f"{len(separate)} layers"
+            return quick_fixes.trains(optimizer, separate, f"Train only {shown} with {optimizer}")
+    return _one_optimizer(flow, first, second)
+
+
+def _one_optimizer(flow: Dataflow, kept: str, removed: str) -> Fix | None:
+    """A fix that removes an optimizer and adds its loss to that of another one."""
+    losses = [flow.graph.input_sources[each].get("loss") for each in (kept, removed)]
+    current, other = losses
+    if current is None or other is None or flow.graph.types[current.node].role is Role.LOSS_SUM:
+        return None
+    scheduled = walk([removed], lambda name: [wire.target.node for wire in flow.graph.outgoing_wires.get(name, ())])
+    removal = quick_fixes.remove(tuple(scheduled), f"Remove {removed}")
+    if other == current:
+        return removal
+    return quick_fixes.all_of(
+        [removal, quick_fixes.add_loss(other, kept, current, None)],
+        f"Minimize the sum of both losses with {kept}",
+    )
 
 
 def _check_chosen_layers(flow: Dataflow, optimizer: str) -> Iterator[Problem]:

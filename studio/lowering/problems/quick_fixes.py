@@ -16,8 +16,8 @@ from studio.nodes.loss_sum_node import SUM
 NODE_SPACING = 232.0
 """Horizontal distance between nodes: the node width plus room for the wire label."""
 
-NODE_HEIGHT = 112.0
-"""Vertical distance between nodes."""
+BELOW_WIRES = 72.0
+"""Vertical distance of a node from the wires to the ports of a node beside it."""
 
 
 def assign(name: str, param: str, value: Json) -> Fix:
@@ -189,6 +189,12 @@ def bypass(name: str, input_port: str) -> Fix:
     return Fix(f"Remove {name}", edit)
 
 
+def remove(names: Iterable[str], title: str) -> Fix:
+    """Remove nodes with their wires."""
+    chosen = tuple(names)
+    return Fix(title, lambda document: edits.remove(document, chosen))
+
+
 def insert(target: Endpoint, node: Node, *, title: str, input_port: str = "input", output_port: str = "output") -> Fix:
     """Insert a node into the wire that ends at `target`, and move later nodes aside."""
 
@@ -229,7 +235,8 @@ def feed(source: Endpoint, node: Node, *targets: Endpoint, title: str, input_por
     def edit(document: Document) -> Document:
         name = edits.unique_name(document, node.type)
         x, y = document.nodes[targets[0].node].at
-        document = edits.add(document, name, replace(node, at=(x - NODE_SPACING, y + NODE_HEIGHT)))
+        document = edits.move(document, _shifted(document, targets[0].node))
+        document = edits.add(document, name, replace(node, at=(x, y + BELOW_WIRES)))
         document = edits.connect(document, Wire(source, Endpoint(name, input_port)))
         for target in targets:
             document = edits.connect(document, Wire(Endpoint(name, "output"), target))

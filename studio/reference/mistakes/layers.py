@@ -11,6 +11,7 @@ from msgspec.structs import replace
 from studio.document.blocks.block_nodes import type_of
 from studio.document.model import Block, Document, Node
 from studio.reference.mistakes.mistake import Goal, Mistake
+from studio.reference.mistakes.networks import linear, network
 from studio.reference.mistakes.projects import digits, wire
 
 Layers = dict[str, str | Node]
@@ -183,6 +184,120 @@ _IN_PLACE = (
     ),
 )
 
-LAYERS: tuple[Mistake, ...] = (*_CHAINS, *_NORMS, *_DROPOUTS, *_IN_PLACE)
+
+def _cut(**nodes: str | Node) -> Callable[[Path], Document]:
+    """The digits, with nodes between a hidden layer and the scores."""
+    scale = {"scale": Node("transforms.Normalize", {"std": 16.0})}
+    layers = {"flatten": _FLAT, "hidden": _linear(), "tanh": "nn.Tanh", **nodes, "scores": _SCORES}
+    return lambda _: network("data.Digits", layers, "nn.CrossEntropyLoss", transforms=scale)
+
+
+def _two_optimizers(_: Path) -> Document:
+    layers = {"flatten": _FLAT, "hidden": _linear(), "relu": "nn.ReLU", "scores": _SCORES}
+    return digits(layers, adam=_FAST, sgd="optim.SGD", wires=["cross_entropy.loss -> sgd.loss"])
+
+
+def _two_losses(_: Path) -> Document:
+    """Two heads with a loss and an optimizer each, which both train the layer before them."""
+    layers = {"flatten": _FLAT, "hidden": _linear(), "relu": "nn.ReLU", "scores": _SCORES}
+    wires = [
+        "relu.output -> other.input",
+        "other.output -> other_loss.input",
+        "batches.target -> other_loss.target",
+        "other_loss.loss -> sgd.loss",
+    ]
+    return digits(layers, adam=_FAST, wires=wires, other=_SCORES, other_loss="nn.MultiMarginLoss", sgd="optim.SGD")
+
+
+def _loose_branch(_: Path) -> Document:
+    layers = {"flatten": _FLAT, "hidden": _linear(), "relu": "nn.ReLU", "scores": _SCORES}
+    wires = ["relu.output -> side.input", "side.output -> gate.input"]
+    return digits(layers, adam=_FAST, wires=wires, side=_linear(), gate="nn.Sigmoid")
+
+
+_GRADIENTS = (
+    Mistake("detach_in_the_network", "no-gradient", "cut", _cut(cut="ops.detach"), goal=_LEARNED),
+    Mistake("rounded_features", "no-gradient", "rounded", _cut(drop="nn.Dropout", rounded="ops.round")),
+    Mistake(
+        "features_cast_to_whole_numbers",
+        "no-gradient",
+        "whole",
+        _cut(whole=Node("Tensor.to", {"dtype": "int64"}), again=Node("Tensor.to", {"dtype": "float32"})),
+    ),
+    Mistake("features_times_zero", "no-gradient", "gate", _cut(gate=Node("ops.mul", {"y": 0.0})), goal=_LEARNED),
+    Mistake(
+        "features_compared",
+        "no-gradient",
+        "above",
+        _cut(above=Node("ops.gt", {"y": 0.0}), again=Node("Tensor.to", {"dtype": "float32"})),
+    ),
+    Mistake("loss_of_two_optimizers", "shared-layers", "sgd", _two_optimizers, goal=_LEARNED),
+    Mistake("layer_of_two_optimizers", "shared-layers", "sgd", _two_losses),
+    Mistake("layers_that_nothing_reads", "unused", "gate", _loose_branch),
+)
+
+_POOL = Node("nn.MaxPool2d", {"kernel_size": 2})
+_WINDOWS = (
+    Mistake(
+        "pooling_of_single_pixels",
+        "window-too-large",
+        "pool4",
+        _project(
+            {
+                "conv": _conv(),
+                "relu": "nn.ReLU",
+                **{f"pool{index}": _POOL for index in range(1, 5)},
+                "flat": _FLAT,
+                "scores": _SCORES,
+            }
+        ),
+    ),
+    Mistake(
+        "kernel_larger_than_the_image",
+        "window-too-large",
+        "conv",
+        _project({"conv": _conv(kernel_size=12), "relu": "nn.ReLU", "flat": _FLAT, "scores": _SCORES}),
+        goal=_LEARNED,
+    ),
+    Mistake(
+        "convolutions_without_padding",
+        "window-too-large",
+        "conv4",
+        _project(
+            {
+                **{
+                    name: node
+                    for index in range(1, 5)
+                    for name, node in ((f"conv{index}", _conv(padding=0)), (f"relu{index}", Node("nn.ReLU")))
+                },
+                "flat": _FLAT,
+                "scores": _SCORES,
+            }
+        ),
+    ),
+    Mistake(
+        "mean_of_the_batch",
+        "batch-reduced",
+        "mean",
+        lambda _: network(
+            Node("data.Sequences"),
+            {"gru": Node("nn.GRU", {"hidden_size": 8}), "mean": Node("ops.mean", {"dim": 0}), "sum": linear(1)},
+            "nn.MSELoss",
+        ),
+    ),
+    Mistake(
+        "classes_at_the_loss",
+        "no-gradient",
+        "best",
+        lambda _: network(
+            "data.Digits",
+            {"flatten": _FLAT, "scores": _SCORES, "best": Node("ops.argmax", {"dim": 1})},
+            "nn.CrossEntropyLoss",
+            transforms={"scale": Node("transforms.Normalize", {"std": 16.0})},
+        ),
+    ),
+)
+
+LAYERS: tuple[Mistake, ...] = (*_CHAINS, *_NORMS, *_DROPOUTS, *_IN_PLACE, *_GRADIENTS, *_WINDOWS)
 
 __all__ = ["LAYERS"]

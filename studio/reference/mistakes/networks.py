@@ -30,11 +30,11 @@ def network(
         metrics: metrics of the last layer
     """
     nodes: dict[str, str | Node] = {"data": source, **(transforms or {})}
-    wires, samples = _chain("data.samples", transforms or {})
+    wires, samples = chain("data.samples", transforms or {})
     nodes |= {"batches": Node("data.Batches", {"batch_size": batch_size}), **layers, **(targets or {}), "loss": loss}
     wires.append(f"{samples} -> batches.samples")
-    of_layers, scores = _chain("batches.input", layers)
-    of_targets, target = _chain("batches.target", targets or {})
+    of_layers, scores = chain("batches.input", layers)
+    of_targets, target = chain("batches.target", targets or {})
     wires += [*of_layers, *of_targets, f"{scores} -> loss.input", f"{target} -> loss.target"]
     for name, metric in (metrics or {}).items():
         nodes[name] = metric
@@ -47,7 +47,7 @@ def linear(size: int) -> Node:
     return Node("nn.Linear", {"out_features": size})
 
 
-def _chain(end: str, nodes: Nodes) -> tuple[list[str], str]:
+def chain(end: str, nodes: Nodes) -> tuple[list[str], str]:
     """The wires of a chain that begins at an output, and its last output."""
     wires: list[str] = []
     for name, node in nodes.items():
@@ -57,4 +57,4 @@ def _chain(end: str, nodes: Nodes) -> tuple[list[str], str]:
     return wires, end
 
 
-__all__ = ["Nodes", "linear", "network"]
+__all__ = ["Nodes", "chain", "linear", "network"]

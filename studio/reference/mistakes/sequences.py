@@ -3,40 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from itertools import pairwise
 from pathlib import Path
 
 from studio.document.model import Document, Node
 from studio.reference.mistakes.mistake import Goal, Mistake
+from studio.reference.mistakes.networks import chain
 from studio.reference.mistakes.projects import digits, document
 
 Layers = dict[str, str | Node]
 
-_FIRST_INPUTS = {
-    "nn.MultiheadAttention": "query",
-    "nn.TransformerEncoderLayer": "src",
-    "nn.TransformerDecoderLayer": "tgt",
-    "functional.scaled_dot_product_attention": "query",
-    "functional.one_hot": "x",
-    "functional.pad": "input",
-}
-
-
-def _input(node: Node) -> str:
-    """The first input of a node in a chain."""
-    return _FIRST_INPUTS.get(node.type, "x" if node.type.startswith(("ops.", "Tensor.")) else "input")
-
-
-def _chain(start: str, layers: Layers, end: str) -> list[str]:
-    nodes = {name: Node(node) if isinstance(node, str) else node for name, node in layers.items()}
-    inputs = {name: f"{name}.{_input(node)}" for name, node in nodes.items()}
-    names = list(layers)
-    links = [f"{a}.output -> {inputs[b]}" for a, b in pairwise(names)]
-    return [f"{start} -> {inputs[names[0]]}", *links, f"{names[-1]}.output -> {end}"]
-
 
 def series(layers: Layers, wires: Iterable[str] = ()) -> Document:
     """Sequences of pairs of numbers, N×20×2, whose sum the network learns."""
+    of_layers, last = chain("batches.input", layers)
     return document(
         {
             "sequences": "data.Sequences",
@@ -47,7 +26,8 @@ def series(layers: Layers, wires: Iterable[str] = ()) -> Document:
         },
         [
             "sequences.samples -> batches.samples",
-            *_chain("batches.input", layers, "mse.input"),
+            *of_layers,
+            f"{last} -> mse.input",
             "batches.target -> mse.target",
             "mse.loss -> adam.loss",
             *wires,
@@ -57,6 +37,7 @@ def series(layers: Layers, wires: Iterable[str] = ()) -> Document:
 
 def text(layers: Layers, wires: Iterable[str] = (), **more: str | Node) -> Document:
     """Shakespeare, from whose tokens N×T the network predicts the next ones; the last layer gives N×T×62."""
+    of_layers, last = chain("batches.input", layers)
     return document(
         {
             "text": Node("data.Shakespeare", {"length": 16, "stride": 128}),
@@ -69,7 +50,8 @@ def text(layers: Layers, wires: Iterable[str] = (), **more: str | Node) -> Docum
         },
         [
             "text.samples -> batches.samples",
-            *_chain("batches.input", layers, "classes_first.x"),
+            *of_layers,
+            f"{last} -> classes_first.x",
             "classes_first.output -> cross_entropy.input",
             "batches.target -> cross_entropy.target",
             "cross_entropy.loss -> adam.loss",
@@ -148,6 +130,20 @@ _ALONG_BATCH = (
         ),
     ),
     Mistake(
+        "time_first_layers_of_batches",
+        "sequence-along-batch",
+        "lstm",
+        _planted(
+            series,
+            {
+                "lstm": Node("nn.LSTM", {"hidden_size": 8, "batch_first": False}),
+                "drop": "nn.Dropout",
+                "last": Node("ops.select", {"dim": 0, "index": -1}),
+                "sum": _SUM,
+            },
+        ),
+    ),
+    Mistake(
         "flat_samples_as_steps",
         "sequence-along-batch",
         "gru",
@@ -169,6 +165,26 @@ _ALONG_FEATURES = (
                 "relu": "nn.ReLU",
                 "time_first": Node("ops.transpose", {"dim0": 1, "dim1": 2}),
                 "scores": SCORES,
+            },
+        ),
+    ),
+    Mistake(
+        "batch_norm_of_steps",
+        "sequence-along-features",
+        "norm",
+        _planted(series, {"gru": _GRU, "norm": "nn.BatchNorm1d", "last": LAST, "sum": _SUM}),
+    ),
+    Mistake(
+        "pooled_features",
+        "sequence-along-features",
+        "pool",
+        _planted(
+            series,
+            {
+                "gru": _GRU,
+                "pool": Node("nn.AdaptiveMaxPool1d", {"output_size": 1}),
+                "flat": "nn.Flatten",
+                "sum": _SUM,
             },
         ),
     ),

@@ -114,11 +114,11 @@ def test_branches_of_different_sizes_name_the_cause() -> None:
     assert problem.node == "left"
 
 
-def test_other_mismatches_contain_input_and_engine_error() -> None:
+def test_a_window_larger_than_its_input_names_the_size_and_a_value_that_fits() -> None:
     broken = changed(digits(CONVOLUTIONS), "conv2", params={"out_channels": 8, "kernel_size": 5})
-    message = coded(broken, "shape-mismatch").message
-    assert message.startswith("conv2 cannot process N×4×3×3 float32 from pool: ")
-    assert "5" in message
+    problem = coded(broken, "window-too-large")
+    assert problem.message.startswith("conv2 needs at least 5×5 values in each channel but gets 3×3 from pool.")
+    assert problem.evidence == {"window": [5, 5], "size": [3, 3]}
 
 
 def test_a_flattened_image_names_the_flatten() -> None:

@@ -252,14 +252,19 @@ def test_einsum_has_an_input_for_each_term() -> None:
 
 
 @pytest.mark.parametrize(
-    ("node", "reason"),
+    ("node", "reason", "remedy"),
     [
-        (Node("ops.detach"), "stops gradients"),
-        (Node("ops.round"), "is constant between its steps"),
-        (Node("ops.gt", {"y": 0}), "outputs bool, which has no gradient"),
+        (Node("ops.detach"), "stops gradients", "Remove it, or freeze first."),
+        (Node("ops.round"), "is constant between its steps", "Remove it, or freeze first."),
+        (Node("ops.mul", {"y": 0}), "multiplies by 0", "Set y to 1, or freeze first."),
+        (
+            Node("ops.gt", {"y": 0}),
+            "outputs bool, which has no gradient",
+            "Freeze first, or connect it to the loss without it.",
+        ),
     ],
 )
-def test_layers_without_a_gradient_are_named(node: Node, reason: str) -> None:
+def test_layers_without_a_gradient_are_named(node: Node, reason: str, remedy: str) -> None:
     port = catalogue()[node.type].inputs[0].name
     document = after(
         node,
@@ -269,9 +274,7 @@ def test_layers_without_a_gradient_are_named(node: Node, reason: str) -> None:
     [problem] = [each for each in check(document, catalogue()).problems if each.code == "no-gradient"]
     assert problem.severity == "warning"
     assert problem.node == "it"
-    assert problem.message == (
-        f"first gets no gradient from adam, because it {reason}. Freeze first, or connect it to the loss without it."
-    )
+    assert problem.message == f"first gets no gradient from adam, because it {reason}. {remedy}"
     assert problem.fix is not None
     codes = [each.code for each in check(problem.fix.edit(document), catalogue()).problems]
     assert "no-gradient" not in codes

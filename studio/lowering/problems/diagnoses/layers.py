@@ -21,6 +21,16 @@ LAYERS = (
         "The gradients of sigmoid, tanh, ReLU, softmax and others are computed from their results.",
     ),
     Diagnosis(
+        "window-too-large",
+        "Window larger than the image",
+        "Strides and pooling make images smaller; a later window may not fit into what is left.",
+    ),
+    Diagnosis(
+        "batch-reduced",
+        "Reduction over the batch",
+        "Dimension 0 is the batch. A loss needs a prediction for each sample in it.",
+    ),
+    Diagnosis(
         "bias-before-norm",
         "Bias before batch norm",
         "Batch normalization subtracts the mean of each channel and adds a bias, so a bias before it has no effect.",

@@ -12,8 +12,8 @@ SEQUENCES = (
     ),
     Diagnosis(
         "sequence-along-features",
-        "Convolution along the features",
-        "A convolution over a sequence expects N×E×T; embeddings and recurrent layers output N×T×E.",
+        "Steps treated as channels",
+        "Convolutions, pooling and batch norm of sequences expect N×E×T; embeddings and recurrent layers output N×T×E.",
     ),
     Diagnosis(
         "next-element-visible",
