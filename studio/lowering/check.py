@@ -27,6 +27,7 @@ from studio.lowering.checks.losses.loss_problems import loss_problems
 from studio.lowering.checks.memory_check import memory_problems
 from studio.lowering.checks.normalization_checks import normalization_problems
 from studio.lowering.checks.operation_checks import operation_problems
+from studio.lowering.checks.optimizers.optimizer_problems import optimizer_problems
 from studio.lowering.checks.padding_checks import padding_problems
 from studio.lowering.checks.parameter_checks import parameter_problems
 from studio.lowering.checks.schedule_checks import schedule_problems
@@ -108,6 +109,7 @@ class Checker:
             *data_source_problems(flow),
             *memory_problems(flow),
             *data_split_problems(flow),
+            *optimizer_problems(flow),
             *schedule_problems(flow),
             *value_mistakes(flow),
             *loss_problems(flow),

@@ -108,6 +108,12 @@ class Dataflow:
         steps = data_steps(name, self.graph, self.facts, self.base)
         return self._evaluator.count(steps) if steps else None
 
+    def length(self) -> TrainingLength:
+        """The length of the training. May read the data to count samples."""
+        if self._length is None:
+            self._length = training_length(self.document, self.graph, self.facts, self._evaluator, self.base)
+        return self._length
+
     def scale(self, name: str) -> InputScale | None:
         """Range of the inputs at a node in some training samples; None if they cannot be read."""
         steps = data_steps(name, self.graph, self.facts, self.base, transformed=True)
@@ -197,9 +203,7 @@ class Dataflow:
         graph = self.graph
         if graph.types[name].role is not Role.OPTIMIZER or not graph.outgoing_wires.get(name):
             return None
-        if self._length is None:
-            self._length = training_length(self.document, graph, self.facts, self._evaluator, self.base)
-        return self._length
+        return self.length()
 
 
 def _is_current(

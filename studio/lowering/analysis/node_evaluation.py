@@ -57,6 +57,8 @@ class SampleSpec:
     """Whether the samples are a stream of unknown length."""
     discontinuity: str = ""
     """Why a sample does not continue the one before it; empty if it can."""
+    has_validation: bool = True
+    """Whether some samples are kept for validation."""
 
     def __str__(self) -> str:
         return f"{self.input} → {self.target}"
@@ -298,12 +300,27 @@ def _evaluate_code(node_type: NodeType, arguments: Mapping[str, Any], inputs: Ma
 InputEvaluation: TypeAlias = Callable[[Mapping[str, Any]], NodeOutcome]
 
 
+def _has_validation(splits: Splits) -> bool:
+    """Whether a source without a share for validation has samples for it, such as a separate folder."""
+    try:
+        return splits.validation is not None
+    except Exception:  # noqa: BLE001 - errors are reported where the data is read
+        return True
+
+
 def _prepare(node_type: NodeType, arguments: Mapping[str, Any], files: list[Path]) -> InputEvaluation:
     target: Any = node_type.target
     match node_type.role:
         case Role.SOURCE:
             splits = target(**arguments)
-            samples = SampleSpec(splits.input, splits.target, splits.classes, splits.is_stream, splits.discontinuity)
+            samples = SampleSpec(
+                splits.input,
+                splits.target,
+                splits.classes,
+                splits.is_stream,
+                splits.discontinuity,
+                arguments.get("validation") != 0 or _has_validation(splits),
+            )
             splits.check()
             found = splits.diagnostics()
             files += splits.files
@@ -313,7 +330,7 @@ def _prepare(node_type: NodeType, arguments: Mapping[str, Any], files: list[Path
             transform = target(**transform_arguments)
             return lambda inputs: _transform_samples(node_type, transform, inputs, **map_arguments)
         case Role.DIVISION:
-            return lambda inputs: NodeOutcome({node_type.outputs[0].name: inputs[node_type.inputs[0].name]})
+            return lambda inputs: _divide_samples(node_type, arguments, inputs)
         case Role.LOADER:
             return lambda inputs: _batch_samples(node_type, arguments, inputs)
         case Role.LAYER | Role.LOSS:
@@ -368,6 +385,12 @@ def _transform_samples(node_type: NodeType, transform: Any, inputs: Mapping[str,
     else:
         changed = replace(samples, target=transform.spec(samples.target), classes=transform.classes)
     return NodeOutcome({node_type.outputs[0].name: changed})
+
+
+def _divide_samples(node_type: NodeType, arguments: Mapping[str, Any], inputs: Mapping[str, Any]) -> NodeOutcome:
+    samples: SampleSpec = inputs[node_type.inputs[0].name]
+    has_validation = bool(arguments.get("validation", True))
+    return NodeOutcome({node_type.outputs[0].name: replace(samples, has_validation=has_validation)})
 
 
 def _advance_schedule(node_type: NodeType, arguments: Mapping[str, Any], inputs: Mapping[str, Any]) -> NodeOutcome:

@@ -28,10 +28,13 @@ def training_length(
     batches = max(known) if training.joint_epoch == "longest" else min(known)
     steps = -(-batches // training.accumulate)
     if training.steps is None or not batches:
-        return TrainingLength(training.epochs, steps or None)
+        return TrainingLength(training.epochs, steps or None, batches=batches)
     full_epochs, remaining_batches = divmod(training.steps, batches)
     return TrainingLength(
-        full_epochs + bool(remaining_batches), steps, full_epochs * steps - (-remaining_batches // training.accumulate)
+        full_epochs + bool(remaining_batches),
+        steps,
+        full_epochs * steps - (-remaining_batches // training.accumulate),
+        batches,
     )
 
 

@@ -20,17 +20,9 @@ from studio.lowering.problems import quick_fixes
 from studio.lowering.problems.problem import Problem
 from studio.nodes.types import Role
 
-HIGHEST_ADAPTIVE_RATE = 0.1
-"""Highest plausible learning rate of adaptive optimizers; usual values are 100 times smaller."""
-
-ADAPTIVE = "Adaptive"
-
 
 def value_mistakes(flow: Dataflow) -> Iterator[Problem]:
     """Mistakes visible from parameters and shapes."""
-    for name in flow.graph.with_role(Role.OPTIMIZER):
-        if name in flow.facts:
-            yield from _check_learning_rate(name, flow.facts[name])
     for name in flow.graph.with_role(Role.LOADER):
         if name in flow.facts:
             yield from _check_loader(flow, name, flow.facts[name])
@@ -61,26 +53,6 @@ def _check_concatenation(flow: Dataflow, name: str, facts: NodeFacts) -> Iterato
 
 
 # -- settings ---------------------------------------------------------------------------------
-
-
-def _check_learning_rate(name: str, facts: NodeFacts) -> Iterator[Problem]:
-    rate, parameter = facts.arguments.values.get("lr"), facts.type.param("lr")
-    if not isinstance(rate, (int, float)) or parameter is None:
-        return
-    if rate == 0:
-        message = f"{name} has a learning rate of 0, so the weights do not change. Set lr to {parameter.default:g}."
-        yield Problem(
-            "warning", "learning-rate-zero", message, node=name, fix=quick_fixes.assign(name, "lr", parameter.default)
-        )
-    if facts.type.group != ADAPTIVE:
-        return
-    if rate > max(HIGHEST_ADAPTIVE_RATE, parameter.default):  # Adadelta's default learning rate is 1
-        message = (
-            f"{name} has a learning rate of {rate:g}. {facts.type.title} changes each weight by about the "
-            "learning rate "
-            "in every step, so training does not converge. Set lr to 0.001."
-        )
-        yield Problem("warning", "learning-rate-high", message, node=name, fix=quick_fixes.assign(name, "lr", 0.001))
 
 
 def _check_loader(flow: Dataflow, name: str, facts: NodeFacts) -> Iterator[Problem]:

@@ -8,6 +8,7 @@ from studio.document.model import Endpoint
 from studio.lowering.analysis.dataflow import Dataflow
 from studio.lowering.analysis.node_evaluation import SampleSpec
 from studio.lowering.analysis.node_graph import NodeGraph
+from studio.lowering.checks.optimizers.schedule_curves import schedule_curve_problems
 from studio.lowering.problems import quick_fixes
 from studio.lowering.problems.problem import Problem
 from studio.lowering.schedules.schedule_chains import (
@@ -38,7 +39,8 @@ def schedule_problems(flow: Dataflow) -> Iterator[Problem]:
         elif facts.outcome.failure:
             yield _construction_problem(flow, name)
         else:
-            yield from _check_length(flow, name)
+            found = list(_check_length(flow, name))
+            yield from found or schedule_curve_problems(flow, name)
     for name in graph.optimized:
         yield from _check_parallel(flow, name)
 

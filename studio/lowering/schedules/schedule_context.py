@@ -19,6 +19,8 @@ class TrainingLength:
     """Optimizer steps per epoch; None if unknown."""
     ends: int | None = None
     """The last optimizer step, if training ends after a number of steps."""
+    batches: int | None = None
+    """Batches per epoch; None if unknown."""
 
     def total(self, *, per_step: bool) -> int | None:
         """Total number of epochs or steps."""

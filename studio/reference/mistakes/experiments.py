@@ -47,8 +47,8 @@ def _mistake(name: str, code: str, node: str, plant: Callable[[Path], Document],
 
 
 EXPERIMENTS: tuple[Mistake, ...] = (
-    _mistake("tiny_rate_of_sgd", "learning-rate-too-low", "adam", partial(_rate, 1e-5), has_fix=True),
-    _mistake("huge_rate_of_sgd", "learning-rate-too-high", "adam", partial(_rate, 50.0), has_fix=True),
+    _mistake("tiny_rate_of_sgd", "learning-rate-too-low", "adam", partial(_rate, 6e-4), has_fix=True),
+    _mistake("huge_rate_of_sgd", "learning-rate-too-high", "adam", partial(_rate, 3.0), has_fix=True),
     _mistake("inputs_far_from_zero", "high-first-loss", "cross_entropy", _large_inputs, has_fix=False),
     _mistake("outputs_cut_to_zero", "unused-inputs", "hardshrink", _threshold, has_fix=False),
     _mistake("ten_sigmoid_layers", "vanishing-gradients", "hidden", _deep_sigmoid, has_fix=False),

@@ -39,12 +39,12 @@ def _perceptron(optimizer: Node) -> Document:
     return digits(layers, adam=optimizer)
 
 
-def _sgd_rate_too_high(_: Path) -> Document:
-    return _perceptron(_sgd(5.0))
+def _nadam_rate_too_high(_: Path) -> Document:
+    return _perceptron(Node("optim.NAdam", {"lr": 0.099}))
 
 
-def _adam_rate_too_high(_: Path) -> Document:
-    return _perceptron(_adam(0.1))
+def _rmsprop_rate_too_high(_: Path) -> Document:
+    return _perceptron(Node("optim.RMSprop", {"lr": 0.09}))
 
 
 def _momentum_rate_too_high(_: Path) -> Document:
@@ -183,9 +183,11 @@ def _graph_breaks(_: Path) -> Document:
 
 
 RUNS: tuple[Mistake, ...] = (
-    Mistake("sgd_rate_too_high", "learning-rate-too-high", "adam", _sgd_rate_too_high, "run", _LEARNED, epochs=6),
-    Mistake("adam_rate_too_high", "learning-rate-too-high", "adam", _adam_rate_too_high, "run", _LEARNED, epochs=6),
-    Mistake("momentum_rate_too_high", "oscillating-loss", "adam", _momentum_rate_too_high, "run", _LEARNED, epochs=12),
+    Mistake("nadam_rate_too_high", "learning-rate-too-high", "adam", _nadam_rate_too_high, "run", _LEARNED, epochs=6),
+    Mistake(
+        "rmsprop_rate_too_high", "learning-rate-too-high", "adam", _rmsprop_rate_too_high, "run", _LEARNED, epochs=6
+    ),
+    Mistake("momentum_rate_too_high", "learning-rate-high", "adam", _momentum_rate_too_high, "check", _LEARNED),
     Mistake("adam_rate_too_low", "learning-rate-too-low", "adam", _adam_rate_too_low, "run", _LEARNED, epochs=8),
     Mistake("sgd_rate_too_low", "learning-rate-too-low", "adam", _sgd_rate_too_low, "run", _LEARNED, epochs=8),
     Mistake("deep_sigmoids", "vanishing-gradients", "hidden1", _deep_sigmoids, "run", _LEARNED, epochs=8),

@@ -64,7 +64,7 @@ def test_events_are_in_order_and_nothing_changes() -> None:
 
 
 def test_a_low_learning_rate_gets_a_fix_that_was_tried() -> None:
-    document = network(1e-7)
+    document = network(3e-5)
     cause = concluded(document).cause
     assert cause is not None and (cause.code, cause.node) == ("learning-rate-too-low", "adam")
     assert cause.fix is not None and "fell to" in cause.fix.reason
@@ -103,7 +103,7 @@ def test_pictures_of_values_that_are_not_finite() -> None:
 
 def test_the_command(gradwire, tmp_path: Path) -> None:
     file, report = tmp_path / "net.gradwire", tmp_path / "why.html"
-    project_files.save(network(1e-7), file)
+    project_files.save(network(3e-5), file)
     result = gradwire("diagnose", file, "--json", "--report", report)
     *records, last = (json.loads(line) for line in result.out.splitlines())
     assert result.code == 1 and [each["key"] for each in records] == [each.key for each in EXPERIMENTS]

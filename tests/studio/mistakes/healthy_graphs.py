@@ -176,9 +176,10 @@ def full_batch_perceptron(random: Random) -> Document:
 def convolutional(random: Random) -> Document:
     graph = _images(random)
     for width in random.choice(((8,), (8, 16), (16, 32))):
-        graph.add("nn.Conv2d", out_channels=width, kernel_size=3, padding=1)
-        if graph.chance(0.4):
-            graph.add(random.choice(("nn.BatchNorm2d", "nn.InstanceNorm2d")))
+        norm = random.choice(("", "", "nn.BatchNorm2d", "nn.InstanceNorm2d"))
+        graph.add("nn.Conv2d", out_channels=width, kernel_size=3, padding=1, bias=not norm)
+        if norm:
+            graph.add(norm)
         graph.activation().add(f"nn.{random.choice(('MaxPool2d', 'AvgPool2d'))}", kernel_size=2)
     if graph.chance(0.3):
         graph.add("nn.AdaptiveAvgPool2d", output_size=[2, 2])

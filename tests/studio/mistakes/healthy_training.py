@@ -60,7 +60,7 @@ def add_training(
     has_momentum = choice not in ("Adagrad", "Adadelta", "Adafactor", "SGD", "ASGD", "Rprop", "LBFGS")
     if choice not in ("Rprop", "LBFGS"):
         _add_schedule(graph, rate, epochs, has_momentum=has_momentum and choice != "RMSprop")
-    return _settings(random, epochs, metric, is_plain=choice in ("Rprop", "LBFGS"))
+    return _settings(random, epochs, metric, is_plain=full_batch)
 
 
 def _add_schedule(graph: GraphBuilder, rate: float, epochs: int, *, has_momentum: bool) -> None:

@@ -1,0 +1,1 @@
+"""Checks of optimizers, schedules and training settings."""
