@@ -199,7 +199,8 @@ def test_mnist_is_given_on_the_command_line(gradwire, tmp_path: Path, monkeypatc
     example = ROOT / "examples" / "mnist_mlp.gradwire"
     result = gradwire("run", example, "--set", "mnist.folder=here", "--epochs", 1, "--json", "--out", "out")
     assert result.code == 0, result.err
-    assert result.lines[0]["validation_samples"] == 50
+    [started] = [line for line in result.lines if line["event"] == "started"]
+    assert started["validation_samples"] == 50
     missing = gradwire("run", example, "--json", "--out", "out2")
     assert missing.code == 2
     assert "--set mnist.folder=PATH" in missing.err
