@@ -6,8 +6,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from msgspec.structs import replace
+
 from studio.document.model import Document
 from studio.lessons.condition_checks import evaluate_step
+from studio.lessons.conditions import SelectionIs
 from studio.lessons.feedback import Feedback
 from studio.lessons.glossary import meanings
 from studio.lessons.graph_view import GraphView
@@ -76,7 +79,7 @@ def _played_problems(played: PlayedStep) -> Iterator[str]:
 def evaluate_project(
     lesson: Lesson, document: Document, runs: tuple[MeasuredRun, ...], base: Path | None
 ) -> Iterator[tuple[Step, tuple[Feedback, ...]]]:
-    """The feedback on a student's project for each step with conditions. Nothing is selected in it.
+    """The feedback on a student's project for each step with conditions, without those on the selection.
 
     Args:
         base: folder of the project file
@@ -84,8 +87,9 @@ def evaluate_project(
     report = check(document, catalogue(), base=base)
     situation = Situation(document, report, runs, value=value_reader(report, runs))
     for step in lesson.all_steps:
-        if step.conditions:
-            yield step, evaluate_step(step, situation)
+        conditions = tuple(each for each in step.conditions if not isinstance(each, SelectionIs))
+        if conditions:
+            yield step, evaluate_step(replace(step, conditions=conditions), situation)
 
 
 __all__ = ["StepCheck", "check_step", "check_steps", "evaluate_project", "lesson_problems"]

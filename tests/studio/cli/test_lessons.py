@@ -49,6 +49,7 @@ def test_check_says_what_a_students_project_reaches(gradwire, tmp_path: Path) ->
     project_files.save(lesson.document, project)
     *steps, last = gradwire("lesson", "check", NAME, "--project", project, "--json").lines
     assert not last["done"] and not any(step["done"] for step in steps)
+    assert "table" not in [step["step"] for step in steps], "nothing is selected in a file"
     document = edits.set_param(lesson.document, "total", "dim", [0])
     project_files.save(document, project)
     result = gradwire("lesson", "check", NAME, "--project", project)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import pytest
@@ -97,3 +98,23 @@ def test_shipped_lessons_fit_the_json_schema() -> None:
     for lesson in shipped_lessons():
         validator.validate(json.loads(dumps(lesson)))
     assert not validator.is_valid(json.loads(_damaged(steps__0__conditions=[{"check": "telepathy"}])))
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_random_damage_is_refused_or_read(seed: int) -> None:
+    """No value anywhere in the file raises anything but FileError."""
+    random = Random(seed)
+    content: Any = json.loads(dumps(shipped_lesson(FIRST)))
+    for _ in range(3):
+        target: Any = content
+        while isinstance(target, (dict, list)) and target:
+            keys = list(target) if isinstance(target, dict) else list(range(len(target)))
+            key = random.choice(keys)
+            if not isinstance(target[key], (dict, list)) or not target[key] or random.random() < 0.2:
+                target[key] = random.choice([None, -1, 1e300, "", "@x", [], {}, [[]], True, {"check": "run"}])
+                break
+            target = target[key]
+    try:
+        assert loads(json.dumps(content)).steps
+    except FileError as error:
+        assert str(error).endswith(".")
