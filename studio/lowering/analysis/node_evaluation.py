@@ -222,7 +222,8 @@ def _measure_targets(steps: Sequence[DataStep]) -> tuple[ValueRange | None, File
 def _measure_values(steps: Sequence[DataStep], on: Side) -> tuple[ValueRange | None, FileStamps]:
     try:
         splits = _open_chain(steps)
-        return measure_range(splits.train, on), file_stamps(list(splits.files))
+        sample = splits.input if on == "inputs" else splits.target
+        return measure_range(splits.train, on, sample), file_stamps(list(splits.files))
     except Exception:  # noqa: BLE001 - errors are reported where the data is read
         return None, ()
 

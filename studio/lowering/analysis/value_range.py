@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from engine.data.samples import Samples, Side
+from engine.shape import Spec
 
 INPUTS_READ, TARGETS_READ = 256, 4096
 """Number of evenly spaced training samples that a check reads."""
+MAX_VALUES = 2_000_000
+"""Maximum number of values of these samples."""
 MAX_DISTINCT = 8
 """Maximum number of different values that are kept."""
 
@@ -44,11 +48,16 @@ class ValueRange:
         return (below + above) / len(self.values)
 
 
-def measure_range(samples: Samples, on: Side) -> ValueRange | None:
-    """Measure inputs or targets; None for a stream, without samples, or if shapes differ between samples."""
-    if samples.stream is not None or not len(samples):
+def measure_range(samples: Samples, on: Side, sample: Spec) -> ValueRange | None:
+    """Measure inputs or targets; None for a stream, without samples, or if shapes differ between samples.
+
+    Args:
+        sample: shape and type of an input or target of one sample
+    """
+    if samples.stream is not None or not len(samples) or sample.is_open:
         return None
-    count = INPUTS_READ if on == "inputs" else TARGETS_READ
+    size = math.prod(size for size in sample.shape if isinstance(size, int))
+    count = min(INPUTS_READ if on == "inputs" else TARGETS_READ, max(MAX_VALUES // max(size, 1), 1))
     rows = np.unique(np.linspace(0, len(samples) - 1, count).astype(np.int64))
     samples = samples.with_augmentations(False)
     found = samples.arrays(rows)[0] if on == "inputs" else samples.targets(rows)

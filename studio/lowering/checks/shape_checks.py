@@ -15,6 +15,10 @@ from studio.lowering.analysis.node_evaluation import NodeEvaluator, SampleSpec
 from studio.lowering.analysis.node_facts import NodeFacts
 from studio.lowering.checks.batch_reductions import class_numbers, reduced_batch
 from studio.lowering.checks.batch_size_check import different_batch_sizes
+from studio.lowering.checks.losses.broadcasts import broadcast_loss, broadcasts, would_broadcast
+from studio.lowering.checks.losses.class_counts import class_weights
+from studio.lowering.checks.losses.metric_checks import numbers_metric_of_classes
+from studio.lowering.checks.losses.target_checks import class_targets, encoded_as_numbers, learn_numbers
 from studio.lowering.checks.miswired_inputs import (
     batch_flattened,
     class_scores_in_binary_metric,
@@ -49,7 +53,7 @@ from studio.lowering.checks.upstream_causes import (
 )
 from studio.lowering.checks.window_checks import window_beyond_input
 from studio.lowering.problems import quick_fixes
-from studio.lowering.problems.problem import Fix, Problem
+from studio.lowering.problems.problem import Problem
 from studio.nodes.operation_nodes import is_elementwise
 from studio.nodes.types import Role
 
@@ -58,7 +62,7 @@ def shape_problems(flow: Dataflow) -> Iterator[Problem]:
     for name, facts in flow.facts.items():
         if facts.type.role is Role.SCHEDULER:
             continue
-        if facts.outcome.fails_on == "inputs":
+        if facts.outcome.fails_on == "inputs" or broadcasts(facts):
             problem = shared_shape(flow, name, facts) or _explain(flow, name, facts)
         elif facts.arguments.is_incomplete and facts.inputs and facts.type.inputs[0].name in facts.inputs:
             problem = batch_flattened(flow, name, facts) or _missing_dimension(flow, name, facts)
@@ -139,7 +143,8 @@ def _extra_column(flow: Dataflow, name: str, facts: NodeFacts) -> Problem | None
     cause = _origin(flow, name, "input", spec.ndim - 1)
     message = (
         f"{name} expects input and target of one shape but gets {format_shape(spec.shape)} from {cause} and targets "
-        f"of {format_shape(target.shape)}. Insert Flatten(start_dim={target.ndim - 1}) before {name}.input."
+        f"of {format_shape(target.shape)}{would_broadcast(spec, target)}. "
+        f"Insert Flatten(start_dim={target.ndim - 1}) before {name}.input."
     )
     fix = quick_fixes.insert(
         Endpoint(name, "input"),
@@ -210,20 +215,12 @@ def _wrong_targets(flow: Dataflow, name: str, facts: NodeFacts) -> Problem | Non
     if facts.type.learns in ("numbers", "answers") and not numbers and target.ndim == 1 and spec.shape != target.shape:
         expected = "numeric" if facts.type.learns == "numbers" else "yes-or-no"
         message = f"{name} expects {expected} targets but {source.node} provides class indices, {target}."
-        learner, fix = _learn_numbers(flow, source.node)
+        learner, fix = learn_numbers(flow, source.node)
         if fix is None:
             return Problem("error", "wrong-target", f"{message} Use CrossEntropyLoss.", node=name, port="target")
         message = f"{message} {fix.title.replace(' to ', f' of {learner} to ', 1)}, or use CrossEntropyLoss."
         return Problem("error", "wrong-target", message, node=learner, fix=fix)
     return None
-
-
-def _learn_numbers(flow: Dataflow, name: str) -> tuple[str, Fix | None]:
-    """The data source upstream of a node, and a fix that sets it to provide numeric targets, if it can."""
-    *_, source = walk([name], lambda node: main_source(flow, node))
-    task = flow.facts[source].type.param("task")
-    numbers = [] if task is None else [choice for choice in task.choices if choice.startswith("number")]
-    return source, quick_fixes.assign(source, "task", numbers[0]) if numbers else None
 
 
 def _conflicting_branches(flow: Dataflow, name: str, facts: NodeFacts) -> Problem | None:
@@ -307,6 +304,10 @@ EXPLAINERS: tuple[Callable[[Dataflow, str, NodeFacts], Problem | None], ...] = (
     encoder_on_inputs,
     encoded_inputs,
     encoded_targets,
+    class_weights,
+    class_targets,
+    encoded_as_numbers,
+    numbers_metric_of_classes,
     literal_batch,
     wrong_output_count,
     _explicit_size,
@@ -316,6 +317,7 @@ EXPLAINERS: tuple[Callable[[Dataflow, str, NodeFacts], Problem | None], ...] = (
     _varying_sizes,
     _extra_column,
     missing_column,
+    broadcast_loss,
     _wrong_targets,
     class_scores_in_binary_metric,
     different_width,

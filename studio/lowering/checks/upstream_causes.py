@@ -13,6 +13,7 @@ from studio.lowering.analysis.dataflow import Dataflow
 from studio.lowering.analysis.node_arguments import resolve_arguments
 from studio.lowering.analysis.node_evaluation import NodeEvaluator, SampleSpec
 from studio.lowering.analysis.node_facts import NodeFacts
+from studio.lowering.checks.losses.broadcasts import would_broadcast
 from studio.lowering.problems import quick_fixes
 from studio.lowering.problems.problem import Problem
 from studio.nodes.types import Role
@@ -101,7 +102,7 @@ def missing_column(flow: Dataflow, name: str, facts: NodeFacts) -> Problem | Non
         return None
     message = (
         f"{name} expects input and target of one shape but gets {format_shape(spec.shape)} from {end.node} "
-        f"and targets of {format_shape(target.shape)} from {source.node}. "
+        f"and targets of {format_shape(target.shape)} from {source.node}{would_broadcast(spec, target)}. "
         f"Insert Flatten(start_dim={spec.ndim - 1}) before {name}.target."
     )
     column = Node("nn.Flatten", {"start_dim": spec.ndim - 1})

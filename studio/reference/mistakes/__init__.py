@@ -6,12 +6,25 @@ from studio.reference.mistakes.code import CODE
 from studio.reference.mistakes.data import DATA
 from studio.reference.mistakes.experiments import EXPERIMENTS
 from studio.reference.mistakes.layers import LAYERS
+from studio.reference.mistakes.metrics import METRICS
 from studio.reference.mistakes.mistake import Mistake
 from studio.reference.mistakes.optimizers import OPTIMIZERS
 from studio.reference.mistakes.runs import RUNS
 from studio.reference.mistakes.scores import SCORES
 from studio.reference.mistakes.sequences import SEQUENCES
+from studio.reference.mistakes.targets import TARGETS
 
-MISTAKES: tuple[Mistake, ...] = (*SCORES, *LAYERS, *SEQUENCES, *OPTIMIZERS, *DATA, *RUNS, *EXPERIMENTS, *CODE)
+MISTAKES: tuple[Mistake, ...] = (
+    *SCORES,
+    *TARGETS,
+    *METRICS,
+    *LAYERS,
+    *SEQUENCES,
+    *OPTIMIZERS,
+    *DATA,
+    *RUNS,
+    *EXPERIMENTS,
+    *CODE,
+)
 
 __all__ = ["MISTAKES", "Mistake"]

@@ -1,4 +1,4 @@
-"""Mistakes with scores, losses and metrics."""
+"""Mistakes with scores and the number of classes."""
 
 from __future__ import annotations
 
@@ -9,41 +9,18 @@ import numpy as np
 from studio.document.blocks.block_grouping import group
 from studio.document.model import Document, Node
 from studio.reference.mistakes.mistake import Goal, Mistake
-from studio.reference.mistakes.networks import Nodes, linear, network
+from studio.reference.mistakes.networks import linear, network
 from studio.reference.mistakes.projects import digits
-
-_LEARNED = Goal("val_loss", 0.6, epochs=12, is_highest=True)
-_SCALED: Nodes = {"scale": Node("transforms.Normalize", {"std": 16.0})}
-_FLOAT: Nodes = {"float": Node("transforms.ToFloat", {"on": "targets"})}
-_LOG_SOFTMAX = Node("nn.LogSoftmax", {"dim": 1})
-_VECTOR = Node("nn.Flatten", {"start_dim": 0})
-"""Single scores N×1 as N."""
-
-
-def classifier(*last: str | Node, loss: str | Node = "nn.CrossEntropyLoss") -> Document:
-    """A linear classifier of the digits, with more layers a, b, … behind its scores."""
-    layers = {"flatten": "nn.Flatten", "logits": linear(10), **dict(zip("abc", last, strict=False))}
-    return network("data.Digits", layers, loss, transforms=_SCALED)
-
-
-def answers(*last: str | Node, loss: str | Node, **metrics: str | Node) -> Document:
-    """A network with one score for each of two half circles, and more layers a, b, … behind it."""
-    layers = {"hidden": linear(16), "relu": "nn.ReLU", "score": linear(1), **dict(zip("abc", last, strict=False))}
-    return network("data.Moons", layers, loss, transforms=_FLOAT, metrics=metrics)
-
-
-def distribution(*last: str | Node, targets: Nodes | None = None, **params: bool) -> Document:
-    """A classifier that learns a distribution with KL divergence."""
-    encoded: Nodes = {"one_hot": Node("functional.one_hot", {"num_classes": 10}), **(targets or {})}
-    layers = {"flatten": "nn.Flatten", "logits": linear(10), **dict(zip("abc", last, strict=False))}
-    loss = Node("nn.KLDivLoss", {"reduction": "batchmean", **params})
-    return network("data.Digits", layers, loss, transforms=_SCALED, targets=encoded)
-
-
-def characters(*last: str | Node, loss: str) -> Document:
-    """A network that predicts the next characters of a text."""
-    layers = {"embedding": Node("nn.Embedding", {"num_embeddings": 62, "embedding_dim": 8}), "logits": linear(62)}
-    return network("data.Shakespeare", {**layers, **dict(zip("abc", last, strict=False))}, loss)
+from studio.reference.mistakes.score_networks import (
+    LEARNED,
+    LOG_SOFTMAX,
+    SCALED,
+    VECTOR,
+    answers,
+    characters,
+    classifier,
+    distribution,
+)
 
 
 def _softmax_before_cross_entropy(_: Path) -> Document:
@@ -71,16 +48,25 @@ def _labels_from_one(folder: Path) -> Document:
     return network(source, {"scores": linear(3)}, "nn.CrossEntropyLoss")
 
 
+def _digits_with(scores: int) -> Document:
+    layers = {"flatten": "nn.Flatten", "logits": linear(scores)}
+    return network("data.Digits", layers, "nn.CrossEntropyLoss", transforms=SCALED)
+
+
+def _moons_with(scores: int) -> Document:
+    return network("data.Moons", {"scores": linear(scores)}, "nn.CrossEntropyLoss")
+
+
 _ACTIVATIONS = (
-    Mistake("softmax_before_cross_entropy", "squashed-scores", "softmax", _softmax_before_cross_entropy, goal=_LEARNED),
+    Mistake("softmax_before_cross_entropy", "squashed-scores", "softmax", _softmax_before_cross_entropy, goal=LEARNED),
     Mistake("softmax_of_a_block_before_cross_entropy", "squashed-scores", "head.a", _softmax_in_a_block),
     Mistake("log_softmax_before_cross_entropy", "squashed-scores", "a", lambda _: classifier("nn.LogSoftmax")),
     Mistake(
         "softmax_before_log_softmax",
         "squashed-scores",
         "a",
-        lambda _: classifier("nn.Softmax", _LOG_SOFTMAX, loss="nn.NLLLoss"),
-        goal=_LEARNED,
+        lambda _: classifier("nn.Softmax", LOG_SOFTMAX, loss="nn.NLLLoss"),
+        goal=LEARNED,
     ),
     Mistake(
         "softmax_before_multi_margin_loss",
@@ -92,14 +78,14 @@ _ACTIVATIONS = (
         "sigmoid_before_bce_with_logits",
         "squashed-scores",
         "a",
-        lambda _: answers("nn.Sigmoid", _VECTOR, loss="nn.BCEWithLogitsLoss"),
+        lambda _: answers("nn.Sigmoid", VECTOR, loss="nn.BCEWithLogitsLoss"),
     ),
     Mistake(
         "sigmoid_that_a_metric_reads_before_bce_with_logits",
         "squashed-scores",
         "b",
         lambda _: answers(
-            _VECTOR,
+            VECTOR,
             "nn.Sigmoid",
             loss="nn.BCEWithLogitsLoss",
             accuracy=Node("metrics.BinaryAccuracy", {"threshold": 0.5}),
@@ -109,21 +95,21 @@ _ACTIVATIONS = (
         "sigmoid_twice",
         "squashed-scores",
         "a",
-        lambda _: answers("nn.Sigmoid", _VECTOR, "nn.Sigmoid", loss="nn.BCELoss"),
+        lambda _: answers("nn.Sigmoid", VECTOR, "nn.Sigmoid", loss="nn.BCELoss"),
     ),
-    Mistake("relu_before_cross_entropy", "relu-on-scores", "a", _muted_layers_behind_relu, goal=_LEARNED),
+    Mistake("relu_before_cross_entropy", "relu-on-scores", "a", _muted_layers_behind_relu, goal=LEARNED),
     Mistake(
         "relu_before_sigmoid",
         "relu-on-scores",
         "a",
-        lambda _: answers("nn.ReLU", _VECTOR, "nn.Sigmoid", loss="nn.BCELoss"),
+        lambda _: answers("nn.ReLU", VECTOR, "nn.Sigmoid", loss="nn.BCELoss"),
     ),
-    Mistake("tanh_before_cross_entropy", "bounded-scores", "a", lambda _: classifier("nn.Tanh"), goal=_LEARNED),
+    Mistake("tanh_before_cross_entropy", "bounded-scores", "a", lambda _: classifier("nn.Tanh"), goal=LEARNED),
     Mistake(
         "tanh_before_log_softmax",
         "bounded-scores",
         "a",
-        lambda _: classifier("nn.Tanh", _LOG_SOFTMAX, loss="nn.NLLLoss"),
+        lambda _: classifier("nn.Tanh", LOG_SOFTMAX, loss="nn.NLLLoss"),
     ),
     Mistake("dropout_before_cross_entropy", "dropout-on-scores", "a", lambda _: classifier("nn.Dropout")),
 )
@@ -133,29 +119,29 @@ _PROBABILITIES = (
         "scores_as_probabilities",
         "no-probabilities",
         "loss",
-        lambda _: answers(_VECTOR, loss="nn.BCELoss"),
+        lambda _: answers(VECTOR, loss="nn.BCELoss"),
         goal=Goal("val_loss", 0.35, epochs=6, is_highest=True),
     ),
     Mistake(
         "scores_as_probabilities_that_a_metric_reads",
         "no-probabilities",
         "loss",
-        lambda _: answers(_VECTOR, loss="nn.BCELoss", accuracy=Node("metrics.BinaryAccuracy", {"threshold": 0.5})),
+        lambda _: answers(VECTOR, loss="nn.BCELoss", accuracy=Node("metrics.BinaryAccuracy", {"threshold": 0.5})),
     ),
-    Mistake("tanh_as_probabilities", "no-probabilities", "a", lambda _: answers("nn.Tanh", _VECTOR, loss="nn.BCELoss")),
+    Mistake("tanh_as_probabilities", "no-probabilities", "a", lambda _: answers("nn.Tanh", VECTOR, loss="nn.BCELoss")),
     Mistake(
         "scores_as_log_probabilities",
         "no-log-probabilities",
         "loss",
         lambda _: classifier("nn.Identity", loss="nn.NLLLoss"),
-        goal=_LEARNED,
+        goal=LEARNED,
     ),
     Mistake(
         "probabilities_as_log_probabilities",
         "no-log-probabilities",
         "a",
         lambda _: classifier("nn.Softmax", loss="nn.NLLLoss"),
-        goal=_LEARNED,
+        goal=LEARNED,
     ),
     Mistake("kl_divergence_of_probabilities", "no-log-probabilities", "a", lambda _: distribution("nn.Softmax")),
     Mistake("kl_divergence_of_scores", "no-log-probabilities", "loss", lambda _: distribution()),
@@ -164,7 +150,7 @@ _PROBABILITIES = (
         "no-log-probabilities",
         "loss",
         lambda _: distribution(
-            _LOG_SOFTMAX,
+            LOG_SOFTMAX,
             targets={"float": Node("Tensor.to", {"dtype": "float32"}), "smooth": Node("nn.Softmax", {"dim": 1})},
             log_target=True,
         ),
@@ -173,7 +159,7 @@ _PROBABILITIES = (
         "softmax_over_a_single_score",
         "softmax-over-one",
         "a",
-        lambda _: answers("nn.Softmax", _VECTOR, loss="nn.BCELoss"),
+        lambda _: answers("nn.Softmax", VECTOR, loss="nn.BCELoss"),
         goal=Goal("val_loss", 0.35, epochs=6, is_highest=True),
     ),
     Mistake(
@@ -181,13 +167,13 @@ _PROBABILITIES = (
         "softmax-over-batch",
         "a",
         lambda _: classifier(Node("nn.LogSoftmax", {"dim": 0}), loss="nn.NLLLoss"),
-        goal=_LEARNED,
+        goal=LEARNED,
     ),
     Mistake(
         "softmax_over_time",
         "softmax-over-positions",
         "a",
-        lambda _: characters(_LOG_SOFTMAX, Node("ops.transpose", {"dim0": 1, "dim1": 2}), loss="nn.NLLLoss"),
+        lambda _: characters(LOG_SOFTMAX, Node("ops.transpose", {"dim0": 1, "dim1": 2}), loss="nn.NLLLoss"),
     ),
 )
 
@@ -197,15 +183,6 @@ _CLASSES = (
     Mistake("one_score_for_two_classes", "too-few-classes", "scores", lambda _: _moons_with(1)),
     Mistake("labels_that_begin_at_one", "labels-from-one", "data", _labels_from_one),
 )
-
-
-def _digits_with(scores: int) -> Document:
-    layers = {"flatten": "nn.Flatten", "logits": linear(scores)}
-    return network("data.Digits", layers, "nn.CrossEntropyLoss", transforms=_SCALED)
-
-
-def _moons_with(scores: int) -> Document:
-    return network("data.Moons", {"scores": linear(scores)}, "nn.CrossEntropyLoss")
 
 
 SCORES = (*_ACTIVATIONS, *_PROBABILITIES, *_CLASSES)

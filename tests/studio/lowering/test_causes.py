@@ -83,7 +83,7 @@ def test_missing_last_dimension() -> None:
     problem = only(column())
     assert problem.message == (
         "cross_entropy expects input and target of one shape but gets N from flat and targets of N×1 from "
-        "batches. Insert Flatten(start_dim=0) before cross_entropy.target."
+        "batches, which would broadcast to N×N. Insert Flatten(start_dim=0) before cross_entropy.target."
     )
     mended = fixed(column(), problem)
     assert report(mended).problems == ()
@@ -119,8 +119,8 @@ def test_wrong_targets_depend_on_the_declared_kind_of_a_loss() -> None:
             )
         )
 
-    assert "expects numeric targets but batches provides class indices" in problem("nn.MSELoss", 10).message
-    assert "expects yes-or-no targets" in problem("nn.BCEWithLogitsLoss", 10).message
+    assert "expects numbers as targets but batches provides the numbers of" in problem("nn.MSELoss", 10).message
+    assert "expects an answer from 0 to 1 for each score" in problem("nn.BCEWithLogitsLoss", 10).message
     undeclared = {
         entry.key for entry in LOSSES if entry.category in ("Regression", "Classification") and not entry.learns
     }

@@ -8,7 +8,7 @@ import pytest
 
 from studio.document.model import Document, Node
 from studio.reference.mistakes.networks import linear, network
-from studio.reference.mistakes.scores import answers, characters, classifier, distribution
+from studio.reference.mistakes.score_networks import answers, characters, classifier, distribution
 from tests.studio.lowering.graphs import codes, only
 
 LOG_SOFTMAX = Node("nn.LogSoftmax", {"dim": 1})

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from studio.document.model import Endpoint, Node
 from studio.lowering.analysis.dataflow import Dataflow
+from studio.lowering.analysis.node_facts import NodeFacts
 from studio.lowering.checks.losses.loss_conventions import CLASS_LOSSES
 from studio.lowering.checks.losses.targets import LABEL_ENCODE, Targets, target_values, targets_of
 from studio.lowering.checks.size_origins import origin_of_size
@@ -82,4 +83,22 @@ def _labels_from_one(flow: Dataflow, targets: Targets, classes: int) -> Problem 
     return Problem("error", "labels-from-one", message, node=targets.source, fix=fix, evidence=evidence)
 
 
-__all__ = ["class_count_problems"]
+def class_weights(flow: Dataflow, name: str, facts: NodeFacts) -> Problem | None:
+    """A loss has another number of class weights than of scores."""
+    weights, scores, end = facts.arguments.values.get("weight"), facts.spec("input"), flow.graph.source(name, "input")
+    if facts.type.key not in CLASS_LOSSES or not isinstance(weights, tuple) or scores is None or end is None:
+        return None
+    count, classes = len(weights), scores.shape[1] if scores.ndim > 1 else None  # pyright: ignore[reportUnknownArgumentType]
+    if classes is None or count == classes:
+        return None
+    cause = origin_of_size(flow, end, 1)
+    message = (
+        f"{name} has {count} class weights but {cause} outputs scores for {classes} classes. List a weight for each "
+        "class, or clear weight."
+    )
+    fix = quick_fixes.clear(name, "weight")
+    evidence = {"weights": count, "scores": classes if isinstance(classes, int) else str(classes)}
+    return Problem("error", "class-weights", message, node=name, fix=fix, evidence=evidence)
+
+
+__all__ = ["class_weights", "class_count_problems"]

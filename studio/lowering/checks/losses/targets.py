@@ -56,7 +56,7 @@ def targets_of(flow: Dataflow, name: str, port: str = "target") -> Targets | Non
 
 def _at_loader(flow: Dataflow, end: Endpoint, encoder: str | None) -> Targets | None:
     classes: int | None = None
-    for name in _data_nodes(flow, end.node):
+    for name in data_nodes(flow, end.node):
         facts = flow.facts[name]
         samples = next(iter(facts.outputs.values()), None)
         if not isinstance(samples, SampleSpec):
@@ -78,7 +78,7 @@ def target_values(flow: Dataflow, targets: Targets) -> ValueRange | None:
     return flow.values(targets.loader, "targets")
 
 
-def _data_nodes(flow: Dataflow, loader: str) -> Iterator[str]:
+def data_nodes(flow: Dataflow, loader: str) -> Iterator[str]:
     """The data nodes before a loader, the last one first."""
     return (name for name in walk([loader], lambda name: _before(flow, name)) if name != loader)
 
@@ -94,4 +94,4 @@ def _before(flow: Dataflow, name: str) -> list[str]:
     return [] if end is None or end.node not in flow.facts else [end.node]
 
 
-__all__ = ["Targets", "target_values", "targets_of"]
+__all__ = ["Targets", "data_nodes", "target_values", "targets_of"]

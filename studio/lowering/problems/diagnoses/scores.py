@@ -61,6 +61,26 @@ SCORES = (
         "A classification loss expects class indices as targets; a regression loss expects numbers.",
     ),
     Diagnosis(
+        "output-range",
+        "Outputs that cannot reach the targets",
+        "An activation limits the outputs of a network. It cannot learn targets outside this range.",
+    ),
+    Diagnosis(
+        "zero-weight",
+        "Loss with weight 0",
+        "A weight of 0 removes a loss from the sum that the optimizer minimizes.",
+    ),
+    Diagnosis(
+        "metric-threshold",
+        "Threshold that does not suit the outputs",
+        "A probability of 0.5 is a score of 0. With the other threshold a metric counts wrong answers as correct.",
+    ),
+    Diagnosis(
+        "judged-head",
+        "Metric of another layer than the trained one",
+        "A metric is meaningful for the outputs that the loss with the same targets trains.",
+    ),
+    Diagnosis(
         "wrong-encoding",
         "Wrong encoding of classes",
         "One-hot encoding turns each class index into a vector with one element per class.",
@@ -74,6 +94,11 @@ SCORES = (
         "wrong-metric",
         "Wrong kind of metric",
         "A metric expects predictions of one kind: classes, yes or no, or numbers.",
+    ),
+    Diagnosis(
+        "class-weights",
+        "Class weights for another number of classes",
+        "A weighted loss multiplies the loss of each sample by the weight of its class.",
     ),
     Diagnosis(
         "one-class",

@@ -8,6 +8,7 @@ import numpy as np
 
 from studio.document.model import Document, Endpoint, Json
 from studio.lowering.analysis.input_scale import to_json_value
+from studio.lowering.checks.losses.targets import targets_of
 from studio.lowering.checks.size_origins import origin_of_size
 from studio.lowering.problems import quick_fixes
 from studio.lowering.problems.problem import Fix, Problem
@@ -33,10 +34,18 @@ def convention_problems(data: DataContext) -> Iterator[Problem]:
         end = data.compared_output(loss)
         if end is None or end.node != data.loader:
             continue
+        if node_type.key in PROBABILITY_LOSSES and _are_many_classes(data, loss):
+            continue  # the check reports it
         if node_type.key in PROBABILITY_LOSSES | SIGN_LOSSES:
             yield from _outside(data, loss, end, is_sign=node_type.key in SIGN_LOSSES)
         elif node_type.key in CLASS_LOSSES and end.port == "target":
             yield from _from_one(data, loss)
+
+
+def _are_many_classes(data: DataContext, loss: str) -> bool:
+    """Whether the targets of a loss are the numbers of more than two classes."""
+    targets = None if data.flow is None else targets_of(data.flow, loss)
+    return targets is not None and targets.are_class_numbers and (targets.classes or 0) > 2
 
 
 def _outside(data: DataContext, loss: str, end: Endpoint, *, is_sign: bool) -> Iterator[Problem]:

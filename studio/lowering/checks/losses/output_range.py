@@ -1,0 +1,66 @@
+"""Activations that limit the outputs of a network to a range that its targets leave."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+
+from studio.document.model import Endpoint
+from studio.lowering.analysis.dataflow import Dataflow
+from studio.lowering.analysis.value_range import ValueRange
+from studio.lowering.checks.losses.activation_removal import remove_activations
+from studio.lowering.checks.losses.loss_conventions import DISTANCE_LOSSES
+from studio.lowering.checks.losses.targets import targets_of
+from studio.lowering.checks.losses.value_kinds import kind_of
+from studio.lowering.checks.value_paths import origin_of_values, values_at
+from studio.lowering.problems.problem import Problem
+from studio.nodes.types import Role
+
+LEAST_SHARE = 0.01
+"""Fraction of the targets outside the range above which it is reported."""
+TOLERANCE = 0.02
+"""Part of the range of the targets by which they may leave that of the outputs."""
+
+
+def output_range_problems(flow: Dataflow) -> Iterator[Problem]:
+    for loss in flow.graph.with_role(Role.LOSS):
+        path = values_at(flow.graph, loss, "input")
+        if flow.graph.types[loss].key not in DISTANCE_LOSSES or not path:
+            continue
+        before = path[-1].node
+        kind = kind_of(flow, path[-1]) if flow.graph.types[before].category == "activation" else None
+        if kind is None or not kind.is_bounded:
+            continue
+        values = _targets(flow, loss)
+        if values is None:
+            continue
+        margin = TOLERANCE * max(values.high - values.low, 1e-12)
+        share = values.share_outside(kind.low - margin, kind.high + margin)
+        if share < LEAST_SHARE:
+            continue
+        fix, remedy = remove_activations(flow, [before], Endpoint(loss, "input"))
+        message = (
+            f"{before} outputs values {kind.range}, but {share:.0%} of the targets of {loss} are outside, from "
+            f"{values.low:.4g} to {values.high:.4g}. {remedy}."
+        )
+        evidence = {"lowest": values.low, "highest": values.high, "share_outside": round(share, 4)}
+        limits = {"low": kind.low, "high": kind.high}
+        evidence |= {name: limit for name, limit in limits.items() if not math.isinf(limit)}
+        yield Problem("warning", "output-range", message, node=before, fix=fix, evidence=evidence)
+
+
+def _targets(flow: Dataflow, loss: str) -> ValueRange | None:
+    """The values of the targets of a loss: those of a loader, or its inputs for an autoencoder."""
+    origin = origin_of_values(flow.graph, loss, "target")
+    facts = None if origin is None else flow.facts.get(origin.node)
+    if origin is None or facts is None or facts.type.role is not Role.LOADER:
+        return None
+    if origin.port == "input":
+        return flow.values(origin.node, "inputs")
+    targets = targets_of(flow, loss)
+    if targets is None or targets.classes is not None:
+        return None  # the checks of targets report class numbers
+    return flow.values(origin.node, "targets")
+
+
+__all__ = ["output_range_problems"]
