@@ -152,6 +152,12 @@ def _fractions(_: Path) -> Document:
     return images(Node("transforms.Normalize", {"mean": 0.1307, "std": 0.3081}), Node("transforms.ToFloat"))
 
 
+def _muted(folder: Path) -> Document:
+    inputs, targets = points()
+    scale = Node("transforms.Normalize", {"mean": 128.0, "std": 50.0}, muted=True)
+    return network(arrays(folder, 128 + 40 * inputs, targets), scale, outputs=3)
+
+
 # -- targets ----------------------------------------------------------------------------------
 
 
@@ -290,6 +296,7 @@ DATA = (
     _planted("digits_divided_twice", "narrow", "transform", _divided_twice, goal=_DIGITS),
     _planted("digits_to_float", "narrow", "scale", _digits_to_float, goal=_DIGITS),
     _planted("statistics_of_photos_for_digits", "unscaled-inputs", "scale", _photos, goal=_DIGITS),
+    _planted("muted_normalize", "unscaled-inputs", "transform", _muted, goal=_LEARNED),
     _planted("class_code_among_inputs", "target-among-inputs", "source", _class_code, goal=_LEARNED),
     _planted("price_in_another_currency", "target-among-inputs", "source", _other_currency),
     _planted("prices_as_classes", "numbers-as-classes", "source", _prices),

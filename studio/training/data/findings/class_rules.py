@@ -169,7 +169,8 @@ def _as_numbers(data: DataContext, *, is_formatted: bool) -> Fix | None:
 def _number_task(data: DataContext) -> str:
     """The value of `task` with which the source reads numbers."""
     param = data.source.type.param("task")
-    return next((str(each) for each in param.choices if str(each) != "classes"), "numbers") if param else "numbers"
+    choices = () if param is None else param.choices
+    return next((str(each) for each in choices if str(each).startswith("number")), "numbers")
 
 
 def _for_numbers(data: DataContext) -> list[Fix]:

@@ -112,4 +112,9 @@ def listed(names: Sequence[str]) -> str:
     return ", ".join(found[:MAX_NAMES]) + (f" and {rest} more" if rest > 0 else "")
 
 
-__all__ = ["DataContext", "Row", "examples", "listed"]
+def number_text(value: float) -> str:
+    """A number in a message: 3,212,000 or 0.125."""
+    return f"{value:,.0f}" if 1000 <= abs(value) < 1e12 else f"{value:.4g}"
+
+
+__all__ = ["DataContext", "Row", "examples", "listed", "number_text"]

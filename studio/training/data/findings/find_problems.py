@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from engine.errors import EngineError
 from studio.lowering.analysis.dataflow import Dataflow
 from studio.lowering.problems.problem import Problem
 from studio.training.data.findings.augmentation_rules import augmentation_problems
@@ -44,7 +43,7 @@ def find_data_problems(found: Statistics, preview: Preview, flow: Dataflow | Non
     for rule in RULES:
         try:
             yield from rule(data)
-        except (EngineError, OSError, ValueError, ArithmeticError):  # a sample that only this rule reads
+        except Exception:  # noqa: BLE001 - a sample that only this rule reads; it must not prevent a run
             continue
 
 

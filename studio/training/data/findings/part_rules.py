@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -128,15 +129,29 @@ def _fitted_to_validation(data: DataContext) -> Iterator[Problem]:
         to_all, to_training = (np.abs(given - mean)[is_varied] / std[is_varied] for mean in (of_all, of_training))
         if not is_varied.any() or to_all.max() > FITTED or to_training.max() < DIFFERENT:
             continue
-        fitted = [to_json_value(float(value)) for value in of_training]
-        mean = fitted[0] if len(fitted) == 1 else [*fitted]
         message = (
             f"mean of {link.name} is that of training and validation samples together, so validation samples influence "
-            "training. Compute it from the training samples."
+            "training. Compute its arguments from the training samples."
         )
-        fix = quick_fixes.assign_all({link.name: {"mean": mean}}, f"Set mean of {link.name} from the training samples")
+        fitted: dict[str, Json] = {"mean": _rounded(of_training, link.values["mean"])}
+        spread = measured(data.preview, ("std", index), lambda index=index: _std(data, index))
+        if spread is not None and np.size(link.values["std"]) == len(spread):
+            given_std = np.atleast_1d(np.asarray(link.values["std"], np.float64))
+            fitted["std"] = _rounded(np.where(is_varied, spread, given_std), link.values["std"])
+        fix = quick_fixes.assign_all({link.name: fitted}, f"Fit {link.name} to the training samples")
         evidence = {"given": [float(value) for value in given[:4]], "training": [float(v) for v in of_training[:4]]}
         yield Problem("warning", "fitted-to-validation", message, node=link.name, fix=fix, evidence=evidence)
+
+
+def _rounded(values: NDArray[np.float64], given: Any) -> Json:
+    """The values of a parameter: one number if one is given."""
+    found: list[Json] = [to_json_value(float(value)) for value in values]
+    return found[0] if np.ndim(given) == 0 else found
+
+
+def _std(data: DataContext, index: int) -> NDArray[np.float64] | None:
+    training = _untransformed(data, index, "training")
+    return None if training is None else training.std(tuple(axis for axis in range(training.ndim) if axis != 1))
 
 
 def _means(

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.data.transforms import Normalize
+from studio.document.graph_walk import walk
 from studio.document.model import Endpoint, Json
 from studio.lowering.analysis.input_scale import to_json_value
 from studio.lowering.checks.value_paths import value_readers
@@ -16,7 +17,7 @@ from studio.lowering.problems import quick_fixes
 from studio.lowering.problems.problem import Fix, Problem
 from studio.nodes.types import Role
 from studio.training.data.data_chain import ChainLink
-from studio.training.data.findings.data_context import DataContext, listed
+from studio.training.data.findings.data_context import DataContext, listed, number_text
 from studio.training.data.findings.data_fixes import insert_transform, replace_transform
 from studio.training.data.findings.sample_reading import inputs_at, measured
 from studio.training.data.statistics_records import ChannelFigures
@@ -89,25 +90,30 @@ def _unscaled(data: DataContext, channels: list[ChannelFigures]) -> Problem | No
     channel = next(each for each in plain if each.name == largest)
     if size > MAX_RMS:
         is_one = len(plain) == 1
-        subject = (
-            "The inputs" if is_one else f"The inputs in {listed([name for name in sizes if sizes[name] > MAX_RMS])}"
-        )
-        range_text = f"range from {channel.low:.4g} to {channel.high:.4g}" + ("" if is_one else f" ({largest})")
+        large = [name for name in sizes if sizes[name] > MAX_RMS]
+        subject = "The inputs" if is_one else f"The inputs in {listed(large)}"
+        range_text = f"range from {number_text(channel.low)} to {number_text(channel.high)}"
+        range_text += f" ({largest})" if len(large) > 1 else ""
         what = f"{subject} {range_text}, but layers expect values of about 1"
     else:
         what = (
             f"The inputs have very different spreads: {spreads[widest]:.3g} in {widest} and "
             f"{spreads[narrowest]:.3g} in {narrowest}"
         )
-    remedy = f"Compute the arguments of {scalers[-1][1].name} from the data." if scalers else "Insert Normalize."
+    muted = None if scalers else _muted_scaler(data)
+    fix, node, remedy = _fix(data, scalers), _place(data), "Insert Normalize."
+    if scalers:
+        node, remedy = scalers[-1][1].name, f"Compute the arguments of {scalers[-1][1].name} from the data."
+    elif muted is not None:
+        fix, node, remedy = quick_fixes.unmute(muted), muted, f"Unmute {muted}."
     evidence = {"largest": largest, "low": channel.low, "high": channel.high, "spread_ratio": ratio}
     return Problem(
         "warning",
         "unscaled-inputs",
         f"{what}{data.scope()}, which slows learning down or prevents it. {remedy}",
-        node=scalers[-1][1].name if scalers else _place(data),
-        port=None if scalers or data.last is None else data.last.port,
-        fix=_fix(data, scalers),
+        node=node,
+        port=data.last.port if data.last is not None and node == data.last.node else None,
+        fix=fix,
         evidence=evidence,
     )
 
@@ -166,7 +172,7 @@ def _fix(data: DataContext, scalers: list[tuple[int, ChainLink]]) -> Fix | None:
 def _params(data: DataContext, index: int) -> dict[str, Json]:
     """Arguments of Normalize for the samples after a node of the chain; of MinMaxScale if a loss reads the inputs."""
     inputs = inputs_at(data, index)
-    if inputs is None or not inputs.size:
+    if inputs is None or not inputs.size or (inputs.ndim == 3 and _are_uneven(inputs)):
         return {}
     if _are_targets(data):
         finite = inputs[np.isfinite(inputs)]
@@ -187,6 +193,13 @@ def _params(data: DataContext, index: int) -> dict[str, Json]:
     }
 
 
+def _are_uneven(series: NDArray[Any]) -> bool:
+    """Whether features of series have so different spreads that one scale for all does not help."""
+    spreads = np.nanstd(series, axis=(0, 1))
+    spreads = spreads[spreads > 0]
+    return len(spreads) > 1 and float(spreads.max() / spreads.min()) > MAX_SCALE_RATIO
+
+
 # -- the graph and the chain ------------------------------------------------------------------
 
 
@@ -196,6 +209,15 @@ def _place(data: DataContext) -> str:
 
 def _scalers(data: DataContext, keys: Any) -> list[tuple[int, ChainLink]]:
     return [(index, link) for index, link in data.transforms() if link.key in keys]
+
+
+def _muted_scaler(data: DataContext) -> str | None:
+    """A muted node that would scale the inputs of the loader."""
+    if data.flow is None or data.loader is None:
+        return None
+    graph = data.flow.graph
+    before = walk([data.loader], lambda name: [end.node for end in graph.input_sources[name].values()])
+    return next((name for name in before if name in graph.muted and graph.types[name].key in SCALERS), None)
 
 
 def _meets_weights(data: DataContext) -> bool:
