@@ -1,4 +1,4 @@
-"""Training and validation data: samples in both, no validation data, and statistics fitted to validation data."""
+"""Training and validation data: samples in both, repeated splits, and statistics fitted to validation data."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from studio.document.model import Json, Node
+from studio.document.model import Json
 from studio.lowering.analysis.input_scale import to_json_value
 from studio.lowering.problems import quick_fixes
-from studio.lowering.problems.problem import Fix, Problem
+from studio.lowering.problems.problem import Problem
 from studio.nodes.types import Role
 from studio.training.data.data_chain import ChainLink
 from studio.training.data.findings.data_context import DataContext, Row, examples
@@ -21,82 +21,18 @@ from studio.training.data.statistics_records import PartFigures
 
 MIN_OVERLAP = 0.02
 """Share of validation samples from which samples in both parts are a warning; a few duplicates are a hint."""
-MIN_SAMPLES = 50
-"""Number of samples from which missing validation data are reported without a setting that needs them."""
 FITTED, DIFFERENT = 1e-4, 1e-3
 """Difference of means, in standard deviations, below which statistics are fitted to data, and above which not."""
-SHARE = 0.2
-"""Share of the samples that a fix holds out."""
 _ALL = 1_000_000
 
 
 def part_problems(data: DataContext) -> Iterator[Problem]:
     yield from _overlap(data)
-    yield from _missing_validation(data)
     yield from _split_twice(data)
     yield from _fitted_to_validation(data)
 
 
-# -- missing, repeated and used too early -----------------------------------------------------
-
-
-def _missing_validation(data: DataContext) -> Iterator[Problem]:
-    """Nothing is held out, although something depends on it."""
-    flow, part = data.flow, data.training
-    if data.loader is None or flow is None or data.validation is not None:
-        return
-    training = flow.document.training
-    reason = _need(data)
-    if not reason and (part.samples < MIN_SAMPLES or not training.follow.startswith("val_")):
-        return
-    fix = _holding_out(data)
-    remedy = f"{fix.title}." if fix is not None else "Provide validation samples."
-    message = (
-        f"No samples are held out for validation, but {reason or 'overfitting shows only in validation'}. {remedy}"
-    )
-    link = _splitting_link(data)
-    node = data.loader if link is None else link.name
-    evidence = {"training": part.samples, "validation": 0}
-    severity = "warning" if reason else "hint"
-    yield Problem(severity, "no-validation", message, node=node, fix=fix, evidence=evidence)
-
-
-def _need(data: DataContext) -> str:
-    """What depends on validation data, for a message."""
-    flow = data.flow
-    if flow is None:
-        return ""
-    training = flow.document.training
-    plateau = next((n for n, each in data.with_role(Role.SCHEDULER) if "ReduceLROnPlateau" in each.key), None)
-    if training.patience is not None and training.follow.startswith("val_"):
-        return f"early stopping (patience {training.patience}) follows {training.follow}"
-    if plateau is not None:
-        return f"{plateau} lowers the learning rate when the validation loss stops improving"
-    if training.follow.startswith("val_") and training.follow != "val_loss":
-        return f"the best weights are selected by {training.follow}"
-    metric = next((name for name, _ in data.comparing(Role.METRIC)), None)
-    return "" if metric is None else f"{metric} of training samples does not show how well the network generalizes"
-
-
-def _splitting_link(data: DataContext) -> ChainLink | None:
-    """The last node of the chain with a share of validation samples."""
-    links = [link for link in data.preview.chain if link.type.param("validation") is not None]
-    return links[-1] if links else None
-
-
-def _holding_out(data: DataContext) -> Fix | None:
-    link = _splitting_link(data)
-    if data.training.is_stream or data.training.samples < 2:
-        return None
-    if link is not None:
-        return quick_fixes.assign(link.name, "validation", SHARE)
-    if data.last is None:
-        return None
-    params: dict[str, Json] = {"validation": SHARE}
-    title = "Insert Hold-out split"
-    return quick_fixes.insert(
-        data.last, Node("data.HoldOut", params), title=title, input_port="samples", output_port="samples"
-    )
+# -- repeated splits and validation samples used too early ---------------------------------------
 
 
 def _split_twice(data: DataContext) -> Iterator[Problem]:
