@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import heapq
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from functools import cached_property
 
@@ -73,6 +73,10 @@ class NodeGraph:
     def with_role(self, role: Role) -> list[str]:
         """Nodes with a role that are not muted, in document order."""
         return self._by_role[role]
+
+    def with_key(self, keys: Iterable[str]) -> list[str]:
+        """Nodes of some types that are not muted, type by type."""
+        return [name for key in keys for name in self._by_key.get(key, ())]
 
     def source(self, name: str, port: str) -> Endpoint | None:
         """The output whose value reaches an input, through muted nodes; None if there is none."""
@@ -200,6 +204,14 @@ class NodeGraph:
             if name not in self.muted:
                 by_role[node_type.role].append(name)
         return by_role
+
+    @cached_property
+    def _by_key(self) -> dict[str, list[str]]:
+        by_key: dict[str, list[str]] = {}
+        for name, node_type in self.types.items():
+            if name not in self.muted:
+                by_key.setdefault(node_type.key, []).append(name)
+        return by_key
 
     @cached_property
     def _free(self) -> dict[PortType, list[Endpoint]]:

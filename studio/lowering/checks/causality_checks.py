@@ -17,6 +17,7 @@ from studio.lowering.problems.problem import Fix, Problem
 from studio.nodes.types import Role
 
 CAUSAL_MASK = "nn.CausalMask"
+_READING_STEPS = (*RECURRENT, *ATTENTION, SELF_ATTENTION, "nn.Softmax", "nn.Conv1d")
 _PRODUCTS = frozenset({"ops.matmul", "ops.bmm", "ops.einsum"})
 _SCALING = frozenset({"ops.mul", "ops.div", "nn.Dropout", "nn.Identity"})
 
@@ -25,9 +26,12 @@ def causality_problems(flow: Dataflow) -> Iterator[Problem]:
     """Layers between the elements of a sequence and a loss with the next elements that read later steps."""
     for loader, length in _next_element_loaders(flow):
         losses = [name for name in flow.graph.with_role(Role.LOSS) if _predicts_next(flow, name, loader)]
-        between = flow.graph.upstream(losses) if losses else set[str]()
-        for name, facts in active(flow):
-            if name in between and loader in flow.graph.upstream([name]) and not runs_along_batch(facts):
+        if not losses:
+            continue
+        readers = walk([loader], lambda name: [wire.target.node for wire in flow.graph.outgoing_wires.get(name, ())])
+        between = flow.graph.upstream(losses).intersection(readers)
+        for name, facts in active(flow, _READING_STEPS):
+            if name in between and not runs_along_batch(facts):
                 found = _problem(flow, name, facts, length)
                 if found is not None:
                     yield found

@@ -6,9 +6,18 @@ from collections.abc import Iterator
 
 from studio.lowering.analysis.dataflow import Dataflow
 from studio.lowering.analysis.node_facts import NodeFacts
+from studio.lowering.checks.sequence_layers import ATTENTION, RECURRENT
 from studio.lowering.problems import quick_fixes
 from studio.lowering.problems.problem import Problem
 
+_TYPES = (
+    *(
+        f"nn.{kind}"
+        for kind in ("Dropout", "Dropout1d", "Dropout2d", "Dropout3d", "AlphaDropout", "FeatureAlphaDropout")
+    ),
+    *RECURRENT,
+    *ATTENTION,
+)
 HIGHEST = 0.9
 """Smallest share of dropped values that is a mistake; usual shares are 0.1 to 0.5."""
 USUAL = {"p": 0.5, "dropout": 0.1}
@@ -16,8 +25,9 @@ USUAL = {"p": 0.5, "dropout": 0.1}
 
 
 def dropout_problems(flow: Dataflow) -> Iterator[Problem]:
-    for name, facts in flow.facts.items():
-        if name in flow.graph.muted or name not in flow.graph.needed:
+    for name in flow.graph.with_key(_TYPES):
+        facts = flow.facts.get(name)
+        if facts is None or name not in flow.graph.needed:
             continue
         param = "p" if facts.type.group == "Dropout" else "dropout"
         share = facts.arguments.values.get(param)

@@ -101,12 +101,15 @@ def _is_read_by_losses(flow: Dataflow, name: str) -> bool:
 
 def _reason(flow: Dataflow, name: str) -> str | None:
     """Why the output of a node depends on its inputs without a gradient; None if it has one."""
+    key = flow.graph.types[name].key
+    if key not in _CONSTANT_FACTORS and key != "ops.clamp":
+        return STOPS.get(key)
     facts = flow.facts[name]
     if facts.type.key in _CONSTANT_FACTORS and facts.arguments.values.get("y") == 0 and "y" not in facts.inputs:
         return "multiplies by 0" if facts.type.key == "ops.mul" else "outputs 1 for each value, the power 0"
     if facts.type.key == "ops.clamp" and _is_point(facts.arguments.values):
         return "outputs one value, because min equals max"
-    return STOPS.get(facts.type.key)
+    return None
 
 
 def _is_point(values: Mapping[str, Any]) -> bool:

@@ -14,7 +14,6 @@ from studio.lowering.analysis.check_budget import Budget
 from studio.lowering.analysis.dataflow import Dataflow
 from studio.lowering.analysis.node_evaluation import hashable_arguments, operation_function
 from studio.lowering.analysis.node_facts import NodeFacts
-from studio.lowering.checks.sequence_layers import active
 from studio.lowering.problems import quick_fixes
 from studio.lowering.problems.problem import Fix, Problem
 from studio.nodes.python_node import PYTHON
@@ -50,8 +49,11 @@ _MAX_KNOWN = 512
 
 
 def inplace_problems(flow: Dataflow) -> Iterator[Problem]:
-    for name, facts in active(flow):
-        if not facts.arguments.values.get("inplace") or not facts.type.inputs:
+    for name, node in flow.document.nodes.items():
+        if node.params.get("inplace") is not True or name in flow.graph.muted or name not in flow.facts:
+            continue
+        facts = flow.facts[name]
+        if facts.outcome.failure or not facts.arguments.values.get("inplace"):
             continue
         path = _memory_path(flow, name)
         fix = quick_fixes.clear(name, "inplace", "Turn inplace off")

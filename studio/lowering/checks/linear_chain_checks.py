@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from typing import Any
+from weakref import WeakKeyDictionary
 
 from studio.document.graph_walk import walk
 from studio.document.model import Endpoint, Node
@@ -17,16 +18,28 @@ from studio.nodes.types import NodeType
 
 _AVERAGES = ("nn.AvgPool", "nn.AdaptiveAvgPool", "nn.BatchNorm")
 """Layers of other groups that compute a linear map, in evaluation."""
+_PAIRS: WeakKeyDictionary[NodeGraph, tuple[tuple[str, str], ...]] = WeakKeyDictionary()
+"""Pairs of linear layers, by graph. An edit of a parameter keeps the graph."""
 _ARRANGING = frozenset({"nn.PixelShuffle", "nn.PixelUnshuffle", "nn.Unfold", "nn.Fold"})
 """Nodes that layers without an activation around them are commonly used with, to change the resolution."""
 
 
 def linear_chain_problems(flow: Dataflow) -> Iterator[Problem]:
-    for name, node_type in flow.graph.types.items():
-        if node_type.group in LINEAR_GROUPS and name not in flow.graph.muted:
-            before = _linear_before(flow.graph, name)
-            if before is not None and not _is_intended(flow, before, name):
-                yield _problem(flow.graph, before, name)
+    graph = flow.graph
+    if graph not in _PAIRS:
+        _PAIRS[graph] = tuple(_pairs(graph))
+    for before, name in _PAIRS[graph]:
+        if not _is_intended(flow, before, name):
+            yield _problem(graph, before, name)
+
+
+def _pairs(graph: NodeGraph) -> Iterator[tuple[str, str]]:
+    """Two layers each that compute a linear map together."""
+    for name, node_type in graph.types.items():
+        if node_type.group in LINEAR_GROUPS and name not in graph.muted:
+            before = _linear_before(graph, name)
+            if before is not None:
+                yield before, name
 
 
 def _problem(graph: NodeGraph, before: str, name: str) -> Problem:
@@ -70,7 +83,7 @@ def _is_intended(flow: Dataflow, before: str, name: str) -> bool:
     Layers with shared weights are tied on purpose.
     """
     nodes, graph = flow.document.nodes, flow.graph
-    if any(_is_grouped(graph, layer) for layer in (before, name)) or not _has_one_reader(graph, before, name):
+    if any(_is_grouped(flow, layer) for layer in (before, name)) or not _has_one_reader(graph, before, name):
         return True
     shared = {owner_of(nodes, each) for each in flow.sharing} | set(flow.sharing)
     if before in shared or name in shared or (nodes[before].frozen and not nodes[name].frozen):
@@ -110,9 +123,9 @@ def _has_one_reader(graph: NodeGraph, layer: str, last: str) -> bool:
     return all(len(readers(name)) == 1 for name in walk([layer], readers) if name != last)
 
 
-def _is_grouped(graph: NodeGraph, name: str) -> bool:
-    groups = graph.document.nodes[name].params.get("groups", 1)
-    return graph.types[name].group == "Convolution" and isinstance(groups, int) and groups > 1
+def _is_grouped(flow: Dataflow, name: str) -> bool:
+    groups = flow.document.nodes[name].params.get("groups", 1)
+    return flow.graph.types[name].group == "Convolution" and isinstance(groups, int) and groups > 1
 
 
 __all__ = ["linear_chain_problems"]

@@ -8,31 +8,22 @@ from engine.shape import Spec
 from studio.document.model import Endpoint
 from studio.lowering.analysis.dataflow import Dataflow
 from studio.lowering.analysis.node_evaluation import SampleSpec
-from studio.lowering.analysis.node_facts import NodeFacts
 from studio.lowering.checks.value_paths import LINEAR_GROUPS
 from studio.lowering.problems import quick_fixes
 from studio.lowering.problems.problem import Problem
 from studio.nodes.types import Role
 
-BATCH_NORM = "nn.BatchNorm"
+BATCH_NORMS = ("nn.BatchNorm1d", "nn.BatchNorm2d", "nn.BatchNorm3d")
 DEFAULT_BATCH_SIZE = 32
 
 
 def normalization_problems(flow: Dataflow) -> Iterator[Problem]:
-    layers = [name for name, facts in flow.facts.items() if _is_used(flow, name) and _is_batch_norm(facts)]
+    layers = [name for name in flow.graph.with_key(BATCH_NORMS) if name in flow.facts and name in flow.graph.needed]
     for loader in flow.graph.with_role(Role.LOADER) if layers else ():
         if loader in flow.facts:
             yield from _single_values(flow, loader, layers)
     for name in layers:
         yield from _needless_bias(flow, name)
-
-
-def _is_used(flow: Dataflow, name: str) -> bool:
-    return name not in flow.graph.muted and name in flow.graph.needed
-
-
-def _is_batch_norm(facts: NodeFacts) -> bool:
-    return facts.type.key.startswith(BATCH_NORM)
 
 
 # -- values to average ------------------------------------------------------------------------

@@ -17,14 +17,14 @@ PADDING_MASK = "nn.PaddingMask"
 
 def padding_problems(flow: Dataflow) -> Iterator[Problem]:
     """Embeddings with an index for padding whose sequences attention layers read without a mask of it."""
-    for name, facts in active(flow):
+    for name, facts in active(flow, ("nn.Embedding",)):
         index = facts.arguments.values.get("padding_idx")
-        if facts.type.key != "nn.Embedding" or not isinstance(index, int):
+        if not isinstance(index, int):
             continue
         source, tokens = flow.graph.source(name, "input"), facts.spec("input")
         layers = [
             layer
-            for layer, other in active(flow)
+            for layer, other in active(flow, ATTENTION)
             if tokens is not None and tokens.ndim == 2 and _reads(flow, layer, other, name, tokens.shape[1])
         ]
         if source is None or not layers:

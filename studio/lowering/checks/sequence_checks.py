@@ -22,13 +22,11 @@ from studio.lowering.problems import quick_fixes
 from studio.lowering.problems.problem import Fix, Problem
 
 _ELEMENTWISE = frozenset({"Dropout", "Activation"})
-ALONG_STEPS = frozenset(
-    {
-        "nn.Conv1d",
-        "nn.BatchNorm1d",
-        "nn.InstanceNorm1d",
-        *(f"nn.{adaptive}{kind}Pool1d" for adaptive in ("", "Adaptive") for kind in ("Avg", "Max")),
-    }
+ALONG_STEPS = (
+    "nn.Conv1d",
+    "nn.BatchNorm1d",
+    "nn.InstanceNorm1d",
+    *(f"nn.{adaptive}{kind}Pool1d" for adaptive in ("", "Adaptive") for kind in ("Avg", "Max")),
 )
 """Layers that expect the steps of a sequence in the last dimension."""
 _KEEPING_TIME = frozenset({"ops.add", "ops.mul", "ops.sub", "ops.div", "nn.Identity"})
@@ -36,13 +34,13 @@ _KEEPING_TIME = frozenset({"ops.add", "ops.mul", "ops.sub", "ops.div", "nn.Ident
 
 
 def sequence_problems(flow: Dataflow) -> Iterator[Problem]:
-    for name, facts in active(flow):
-        if runs_along_batch(facts):
-            yield along_batch(flow, name, facts)
+    for name, facts in active(flow, (*RECURRENT, *ATTENTION, SELF_ATTENTION, *ALONG_STEPS)):
+        if facts.type.key in ALONG_STEPS:
+            yield from _along_features(flow, name, facts)
         elif facts.type.key == SELF_ATTENTION:
             yield from _attention_along_batch(flow, name, facts)
-        elif facts.type.key in ALONG_STEPS:
-            yield from _along_features(flow, name, facts)
+        elif runs_along_batch(facts):
+            yield along_batch(flow, name, facts)
 
 
 # -- along the batch --------------------------------------------------------------------------

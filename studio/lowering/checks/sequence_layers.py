@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,7 +10,7 @@ from engine.shape import Dim, Spec
 from studio.lowering.analysis.dataflow import Dataflow
 from studio.lowering.analysis.node_facts import NodeFacts
 
-RECURRENT = frozenset({"nn.LSTM", "nn.GRU", "nn.RNN"})
+RECURRENT = ("nn.LSTM", "nn.GRU", "nn.RNN")
 SELF_ATTENTION = "functional.scaled_dot_product_attention"
 
 
@@ -57,10 +57,11 @@ def runs_along_batch(facts: NodeFacts) -> bool:
     return isinstance(spec.shape[time], Dim) and not isinstance(spec.shape[batch], Dim)
 
 
-def active(flow: Dataflow) -> Iterator[tuple[str, NodeFacts]]:
-    """The nodes that are evaluated without an error and not muted."""
-    for name, facts in flow.facts.items():
-        if name not in flow.graph.muted and not facts.outcome.failure:
+def active(flow: Dataflow, keys: Iterable[str]) -> Iterator[tuple[str, NodeFacts]]:
+    """The nodes of some types that are evaluated without an error and not muted."""
+    for name in flow.graph.with_key(keys):
+        facts = flow.facts.get(name)
+        if facts is not None and not facts.outcome.failure:
             yield name, facts
 
 

@@ -46,9 +46,9 @@ def missing_step_selection(flow: Dataflow, name: str, facts: NodeFacts) -> Probl
 
 def time_step_problems(flow: Dataflow) -> Iterator[Problem]:
     """The first step of a recurrent layer as the result of a sequence."""
-    for name, facts in active(flow):
+    for name, facts in active(flow, ("ops.select",)):
         values, spec = facts.arguments.values, facts.spec("x")
-        if facts.type.key != "ops.select" or values.get("index") != 0 or spec is None or spec.ndim != 3:
+        if values.get("index") != 0 or spec is None or spec.ndim != 3:
             continue
         layer = _recurrent_before(flow, name)
         if layer is None or values.get("dim") not in (1, -2):

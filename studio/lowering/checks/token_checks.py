@@ -8,7 +8,7 @@ from studio.document.model import Endpoint, Node
 from studio.lowering.analysis.dataflow import Dataflow
 from studio.lowering.analysis.node_evaluation import SampleSpec
 from studio.lowering.analysis.node_facts import NodeFacts
-from studio.lowering.checks.sequence_layers import ATTENTION, active
+from studio.lowering.checks.sequence_layers import ATTENTION
 from studio.lowering.checks.value_paths import values_at
 from studio.lowering.problems import quick_fixes
 from studio.lowering.problems.diagnosis import Severity
@@ -25,7 +25,10 @@ FEATURES = 32
 def token_problems(flow: Dataflow) -> Iterator[Problem]:
     """Layers that get token numbers as floating-point numbers. One problem for each loader."""
     seen: set[str] = set()
-    for name, facts in active(flow):
+    is_text = any(flow.graph.types[name].group == "Text" for name in flow.graph.with_role(Role.SOURCE))
+    for name, facts in flow.facts.items() if is_text else ():
+        if name in flow.graph.muted or facts.outcome.failure:
+            continue
         problem = _problem(flow, name, facts, "warning")
         if problem is not None and problem[0] not in seen:
             seen.add(problem[0])
