@@ -31,11 +31,11 @@ def in_document(problems: Iterable[Problem], expansion: Expansion) -> Iterator[P
                 seen.add((str(problem.node_on_canvas), ""))
                 yield _unused_instance(str(problem.node_on_canvas))
         elif unfed is None:
-            fix = None if problem.fix is None else _lifted(problem.fix, expansion)
+            fix = None if problem.fix is None else _lifted(problem.fix, expansion, problem.node)
             problem = _at_promoted(problem, expansion)
             if problem.fix is not None and fix is None:
                 problem = _to_fix_by_hand(problem, expansion)
-            others = () if fix is None else _all_lifted(problem.others, expansion)
+            others = () if fix is None else _all_lifted(problem.others, expansion, problem.node)
             yield replace(problem, fix=fix, others=others, wire=_wire_on_canvas(problem.wire, expansion))
         elif unfed not in seen:
             seen.add(unfed)
@@ -65,8 +65,9 @@ def _in_definition(problem: Problem, expansion: Expansion) -> tuple[object, ...]
         scope, name = expansion.locate(problem.node)
     except KeyError:
         return None
-    text = problem.message.replace(problem.node.rpartition(".")[0] + ".", "")
-    return problem.code, problem.severity, scope.block, name, text, problem.fix and problem.fix.title
+    text = problem.message.replace(scope.prefix, "")
+    title = problem.fix and problem.fix.title.replace(scope.prefix, "")
+    return problem.code, problem.severity, scope.block, name, text, title
 
 
 def _at_promoted(problem: Problem, expansion: Expansion) -> Problem:
@@ -118,18 +119,36 @@ def _of_block(fix: Fix, scope: Scope) -> Fix:
     return Fix(fix.title, partial(edit_block, name=scope.block, edit=fix.edit), reason=fix.reason)
 
 
-def _all_lifted(fixes: Iterable[Fix], expansion: Expansion) -> tuple[Fix, ...]:
-    lifted = (_lifted(fix, expansion) for fix in fixes)
+def _all_lifted(fixes: Iterable[Fix], expansion: Expansion, node: str | None) -> tuple[Fix, ...]:
+    lifted = (_lifted(fix, expansion, node) for fix in fixes)
     return tuple(fix for fix in lifted if fix is not None)
 
 
-def _lifted(fix: Fix, expansion: Expansion) -> Fix | None:
-    """The fix as an edit of the document; None if it cannot be applied there."""
+def _lifted(fix: Fix, expansion: Expansion, node: str | None) -> Fix | None:
+    """The fix as an edit of the document; None if it cannot be applied there.
+
+    Args:
+        node: the node of the problem. A fix that adds nodes beside one in a block changes the definition.
+    """
     try:
         edit_flat(expansion.document, fix.edit, expansion)
     except EditError:
-        return None
+        return _of_definition(fix, expansion, node)
     return Fix(fix.title, partial(edit_flat, edit=fix.edit), reason=fix.reason)
+
+
+def _of_definition(fix: Fix, expansion: Expansion, node: str | None) -> Fix | None:
+    """The fix as an edit of the definition that a node is in, and so of all its instances."""
+    if fix.inner is None or node is None or "." not in node:
+        return None
+    try:
+        scope, _ = expansion.locate(node)
+        edit = partial(edit_block, name=scope.block, edit=fix.inner(scope.prefix))
+        edit(expansion.document)
+    except (EditError, KeyError, StopIteration):
+        return None
+    title = f"{fix.title.replace(scope.prefix, '')} in the block {scope.block}"
+    return Fix(title, edit, reason=fix.reason)
 
 
 def _unfed_input(problem: Problem, expansion: Expansion) -> tuple[str, str] | None:

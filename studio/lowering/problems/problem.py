@@ -34,6 +34,9 @@ class Fix:
     """The document that the fix applies to."""
     reason: str = ""
     """Why it is recommended before other fixes of the problem, or what a trial of it measured."""
+    inner: Callable[[str], Callable[[Document], Document]] | None = field(default=None, compare=False, repr=False)
+    """The edit of the definition of a block, for nodes of the flat graph whose paths begin with a prefix: `edit_flat`
+    cannot add nodes to definitions. None if the fix adds none."""
 
     @property
     def changes(self) -> tuple[Change, ...]:

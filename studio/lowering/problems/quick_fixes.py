@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
 from msgspec.structs import replace
 
 from studio.document import edits, weight_sharing
+from studio.document.document_errors import EditError
 from studio.document.graph_walk import walk
 from studio.document.model import Document, Endpoint, Json, Node, Wire
 from studio.lowering.problems.problem import Fix
@@ -207,7 +208,11 @@ def insert(target: Endpoint, node: Node, *, title: str, input_port: str = "input
         document = edits.connect(document, Wire(wire.source, Endpoint(name, input_port)))
         return edits.connect(document, Wire(Endpoint(name, output_port), target))
 
-    return Fix(title, edit)
+    def inner(prefix: str) -> Callable[[Document], Document]:
+        end = _inside(target, prefix)
+        return insert(end, node, title=title, input_port=input_port, output_port=output_port).edit
+
+    return Fix(title, edit, inner=inner)
 
 
 def insert_behind(
@@ -226,7 +231,11 @@ def insert_behind(
             document = edits.connect(document, Wire(Endpoint(name, output_port), target))
         return edits.connect(document, Wire(source, Endpoint(name, input_port)))
 
-    return Fix(title, edit)
+    def inner(prefix: str) -> Callable[[Document], Document]:
+        end = _inside(source, prefix)
+        return insert_behind(end, node, title=title, input_port=input_port, output_port=output_port).edit
+
+    return Fix(title, edit, inner=inner)
 
 
 def feed(source: Endpoint, node: Node, *targets: Endpoint, title: str, input_port: str = "input") -> Fix:
@@ -242,7 +251,19 @@ def feed(source: Endpoint, node: Node, *targets: Endpoint, title: str, input_por
             document = edits.connect(document, Wire(Endpoint(name, "output"), target))
         return document
 
-    return Fix(title, edit)
+    def inner(prefix: str) -> Callable[[Document], Document]:
+        ends = [_inside(target, prefix) for target in targets]
+        return feed(_inside(source, prefix), node, *ends, title=title, input_port=input_port).edit
+
+    return Fix(title, edit, inner=inner)
+
+
+def _inside(end: Endpoint, prefix: str) -> Endpoint:
+    """An end in a block, by its name in the definition. Raises EditError for one elsewhere."""
+    name = end.node.removeprefix(prefix)
+    if name == end.node or "." in name:
+        raise EditError(f"{end.node} is not in this block.")
+    return Endpoint(name, end.port)
 
 
 def all_of(fixes: Sequence[Fix], title: str) -> Fix:

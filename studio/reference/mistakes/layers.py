@@ -43,6 +43,17 @@ def _with_block(_: Path) -> Document:
     return replace(document, blocks={"dense": block})
 
 
+def _inside_a_block(_: Path) -> Document:
+    """Two linear layers in a block that is repeated."""
+    nodes = {"input": Node("port.Input"), "wide": _linear(64), "narrow": _linear(), "tanh": Node("nn.Tanh")}
+    chain = ["input.output -> wide.input", "wide.output -> narrow.input", "narrow.output -> tanh.input"]
+    wires = tuple(sorted(map(wire, [*chain, "tanh.output -> output.input"])))
+    block = Block(nodes={**nodes, "output": Node("port.Output")}, wires=wires)
+    first = {"flatten": _FLAT, "first": _linear(), "relu": "nn.ReLU"}
+    document = digits({**first, "mlp": Node(type_of("mlp"), {"repeat": 2}), "scores": _SCORES})
+    return replace(document, blocks={"mlp": block})
+
+
 _CHAINS = (
     Mistake(
         "no_activation_before_dropout",
@@ -74,6 +85,7 @@ _CHAINS = (
         ),
     ),
     Mistake("no_activation_after_a_block", "no-activation", "scores", _with_block),
+    Mistake("no_activation_inside_a_block", "no-activation", "mlp.0.narrow", _inside_a_block),
 )
 
 _NORMS = (

@@ -468,11 +468,13 @@ def test_what_one_instance_needs_is_needed_in_instances_that_only_pass_values_on
     assert [(problem.code, problem.node) for problem in checked(document).errors] == [("missing-wire", "b")]
 
 
-def test_a_problem_without_a_fix_inside_a_block_names_the_block() -> None:
+def test_a_fix_that_adds_a_node_inside_a_block_changes_its_definition() -> None:
     document = edits.set_flag(template("digits-mlp").document, ["relu"], muted=True)
     [outside] = [problem for problem in checked(document).problems if problem.code == "no-activation"]
     assert outside.fix is not None and outside.message.endswith("Insert ReLU before logits.")
     document = grouped(document, "relu", "dropout", "logits", block="tail")
     [inside] = [problem for problem in checked(document).problems if problem.code == "no-activation"]
-    assert inside.fix is None
-    assert inside.message.endswith("Insert ReLU before tail.logits. Edit the block tail for that.")
+    assert inside.fix is not None and inside.fix.title == "Insert ReLU before logits in the block tail"
+    mended = inside.fix.edit(document)
+    assert [node.type for node in mended.blocks["tail"].nodes.values()].count("nn.ReLU") == 2
+    assert checked(mended).problems == ()

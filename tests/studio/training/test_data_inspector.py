@@ -83,11 +83,12 @@ def test_data_that_cannot_be_read_are_left_to_the_check(tmp_path: Path) -> None:
     assert DataInspector().inspect(checked(Document())).problems == ()
 
 
-def test_problems_in_blocks_say_which_block_to_edit(tmp_path: Path) -> None:
+def test_fixes_of_problems_in_blocks_change_the_definition(tmp_path: Path) -> None:
     made, _ = group(with_missing_values(tmp_path), ["arrays", "batches"], "data")
     [problem] = DataInspector().inspect(checked(made)).problems
-    assert (problem.node, problem.fix) == ("data.arrays", None)
-    assert problem.message.endswith("Edit the block data for that.")
+    assert problem.node == "data.arrays" and problem.fix is not None
+    assert problem.fix.title.endswith("in the block data")
+    assert not DataInspector().inspect(checked(problem.fix.edit(made))).problems
 
 
 def test_a_run_warns_of_samples_and_records_it(tmp_path: Path) -> None:
