@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from pathlib import Path
 
 from studio.document.edits import add_all, connect
@@ -59,6 +60,26 @@ def _encoded(loss: str | Node, *last: str | Node, **metrics: str | Node) -> Docu
     return network("data.Digits", layers, loss, transforms=transforms, metrics=metrics)
 
 
+def normal_distribution(*last: str) -> Document:
+    """A network that learns the mean and the variance of a number, with more layers a, b, … before the variance."""
+    layers = {"hidden": linear(8), "relu": "nn.ReLU", "mean": linear(1)}
+    found = network("data.Regression", layers, "nn.GaussianNLLLoss")
+    more = {"variance": linear(1), **{name: Node(key) for name, key in zip("abc", last, strict=False)}}
+    found = add_all(found, more)
+    names = ["relu", *more]
+    for before, after in pairwise(names):
+        port = "x" if more[after].type.startswith("ops.") else "input"
+        found = connect(found, wire(f"{before}.output -> {after}.{port}"))
+    return connect(found, wire(f"{names[-1]}.output -> loss.var"))
+
+
+def counts(*last: str, **params: bool) -> Document:
+    """A network that learns counts, with more layers a, b, … behind it."""
+    layers: Nodes = {"flatten": "nn.Flatten", "output": linear(1), **dict(zip("abc", last, strict=False))}
+    loss = Node("nn.PoissonNLLLoss", {**params})
+    return network("data.Digits", {**layers, "vector": VECTOR}, loss, transforms=SCALED)
+
+
 TARGETS = (
     Mistake(
         "squared_error_of_class_numbers",
@@ -106,6 +127,10 @@ TARGETS = (
         "loss",
         lambda _: network("data.Regression", {"output": linear(1)}, "nn.PoissonNLLLoss", targets={"vector": VECTOR}),
     ),
+    Mistake("scores_as_variances", "negative-variance", "loss", lambda _: normal_distribution()),
+    Mistake("scores_as_rates", "rates-of-counts", "loss", lambda _: counts(log_input=False)),
+    Mistake("rates_as_logarithms", "rates-of-counts", "loss", lambda _: counts("nn.Softplus")),
+    Mistake("softmax_of_a_single_number", "softmax-over-one", "a", lambda _: regression("nn.Softmax")),
     Mistake("loss_with_weight_zero", "zero-weight", "total", _zero_weight),
     Mistake(
         "weights_of_two_classes",
@@ -115,4 +140,4 @@ TARGETS = (
     ),
 )
 
-__all__ = ["TARGETS"]
+__all__ = ["TARGETS", "counts", "normal_distribution"]

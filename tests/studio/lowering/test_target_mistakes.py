@@ -13,6 +13,7 @@ from studio.lowering import check
 from studio.nodes import catalogue
 from studio.reference.mistakes.networks import Nodes, linear, network
 from studio.reference.mistakes.score_networks import SCALED, VECTOR, answers, classifier, regression
+from studio.reference.mistakes.targets import counts, normal_distribution
 from tests.studio.lowering.graphs import changed, codes, digits, mlp, only, wire
 
 ONE_HOT = {"one_hot": Node("transforms.OneHot", {"size": 10, "on": "targets"})}
@@ -93,6 +94,10 @@ SOUND: dict[str, Callable[[], Document]] = {
     "probabilities against 0.3": lambda: answers(
         "nn.Sigmoid", VECTOR, loss="nn.BCELoss", recall=Node("metrics.Recall", {"num_classes": 1, "threshold": 0.3})
     ),
+    "a positive variance": lambda: normal_distribution("nn.Softplus"),
+    "the exponential as variance": lambda: normal_distribution("ops.exp"),
+    "logarithms of rates": counts,
+    "positive rates": lambda: counts("nn.Softplus", log_input=False),
     "class weights": lambda: classifier(loss=Node("nn.CrossEntropyLoss", {"weight": [1.0] * 9 + [2.0]})),
     "weight of positive answers": lambda: answers(VECTOR, loss=Node("nn.BCEWithLogitsLoss", {"pos_weight": [3.0]})),
     "error of numbers": lambda: regression(error="metrics.RootMeanSquaredError"),

@@ -5,13 +5,14 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 
+from engine.shape import Spec
 from studio.document.model import Endpoint
 from studio.lowering.analysis.dataflow import Dataflow
 from studio.lowering.analysis.value_range import ValueRange
 from studio.lowering.checks.losses.activation_removal import remove_activations
 from studio.lowering.checks.losses.loss_conventions import DISTANCE_LOSSES
 from studio.lowering.checks.losses.targets import targets_of
-from studio.lowering.checks.losses.value_kinds import kind_of
+from studio.lowering.checks.losses.value_kinds import OVER_CLASSES, kind_of
 from studio.lowering.checks.value_paths import origin_of_values, values_at
 from studio.lowering.problems.problem import Problem
 from studio.nodes.types import Role
@@ -28,7 +29,10 @@ def output_range_problems(flow: Dataflow) -> Iterator[Problem]:
         if flow.graph.types[loss].key not in DISTANCE_LOSSES or not path:
             continue
         before = path[-1].node
-        kind = kind_of(flow, path[-1]) if flow.graph.types[before].category == "activation" else None
+        node_type, value = flow.graph.types[before], flow.value(path[-1])
+        if node_type.key in OVER_CLASSES and isinstance(value, Spec) and 1 in value.shape:
+            continue  # the check of softmax reports a single number
+        kind = kind_of(flow, path[-1]) if node_type.category == "activation" else None
         if kind is None or not kind.is_bounded:
             continue
         values = _targets(flow, loss)

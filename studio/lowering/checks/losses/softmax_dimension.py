@@ -42,6 +42,10 @@ def _check_dimension(flow: Dataflow, name: str, facts: NodeFacts, spec: Spec, di
     if size == 1:
         if any(flow.graph.types[reader.node].key in CLASS_LOSSES for reader in readers):
             return None  # the loss reports the number of scores
+        if any(flow.graph.types[reader.node].learns == "numbers" for reader in readers):
+            fix = quick_fixes.bypass(name, "input")
+            message = f"{name} computes {noun} over a single number, so its output does not depend on its input."
+            return Problem("warning", "softmax-over-one", f"{message} {fix.title}.", node=name, fix=fix)
         key = SINGLE.get(facts.type.key, "nn.Sigmoid")
         message = (
             f"{name} computes {noun} over a single score ({format_shape(spec.shape)}), so its output does not depend "

@@ -36,6 +36,16 @@ SCORES = (
         "A loss that expects log-probabilities has no minimum for raw scores.",
     ),
     Diagnosis(
+        "negative-variance",
+        "Variance that can be negative",
+        "The likelihood of a normal distribution contains the logarithm of its variance, which has to be positive.",
+    ),
+    Diagnosis(
+        "rates-of-counts",
+        "Rates of counts and their logarithms",
+        "A Poisson loss reads its input as logarithms of expected counts, or as the counts if log_input is off.",
+    ),
+    Diagnosis(
         "softmax-over-batch",
         "Softmax over the batch",
         "Probabilities over the batch depend on which samples are in it.",
