@@ -9,7 +9,7 @@ from typing import Any, cast
 from msgspec import UNSET
 from msgspec.structs import asdict
 
-from studio.document.model import Endpoint, Json
+from studio.document.model import Endpoint, Json, Node
 from studio.document.training_settings import TRAINING_SETTINGS
 from studio.lessons.conditions import (
     Condition,
@@ -28,11 +28,12 @@ from studio.lessons.conditions import (
     WireExists,
 )
 from studio.lessons.feedback import Feedback
-from studio.lessons.graph_view import GraphView, name_of
+from studio.lessons.graph_view import GraphView, name_of, plain
 from studio.lessons.lesson import Step
 from studio.lessons.situation import MeasuredRun, Situation
 from studio.lowering.problems.diagnoses import DIAGNOSES
 from studio.lowering.problems.diagnosis import SEVERITIES
+from studio.nodes.catalogue import catalogue
 from studio.training.probing.tensor_statistics import TensorStatistics
 
 
@@ -253,9 +254,15 @@ def _matches(run: MeasuredRun, condition: RunExists) -> bool:
     for ref, value in condition.params.items():
         node, _, param = ref.rpartition(".")
         found = run.document.nodes.get(node)
-        if found is None or not _equal(found.params.get(param), value):
+        if found is None or not _equal(_set_or_default(found, param), value):
             return False
     return condition.epochs is None or run.epochs >= condition.epochs
+
+
+def _set_or_default(node: Node, param: str) -> Json:
+    """The value of a parameter in a document. The window removes values that are the default."""
+    declared = catalogue()[node.type].param(param) if node.type in catalogue() else None
+    return node.params.get(param, None if declared is None else plain(declared.default))
 
 
 def _value(condition: ValueIs, situation: Situation, graph: GraphView) -> Feedback:

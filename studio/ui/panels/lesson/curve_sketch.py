@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import pairwise
+from math import isfinite
 
 from PySide6.QtCore import QPointF, QRectF, QSize, Qt, Signal
 from PySide6.QtGui import QKeyEvent, QMouseEvent, QPainter, QPaintEvent, QPen, QPolygonF
@@ -57,8 +58,11 @@ class CurveSketch(QWidget):
         self._refresh()
 
     def show_measured(self, values: Sequence[float]) -> None:
-        """Show the measured curve, scaled to the height of the field, and end the drawing."""
-        low, high = min(values, default=0.0), max(values, default=0.0)
+        """Show the measured curve on an axis from 0, so that a flat curve looks flat, and end the drawing."""
+        finite = [value for value in values if isfinite(value)]
+        values = [value if isfinite(value) else max(finite, default=1.0) for value in values]
+        low, high = min(finite, default=0.0), max(finite, default=0.0)
+        low = min(low, 0.0)
         span = high - low
         self._measured = tuple(0.05 + 0.9 * (value - low) / span if span else 0.5 for value in values)
         self.close_drawing()

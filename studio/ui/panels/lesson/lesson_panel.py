@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 
-from PySide6.QtCore import Qt, Signal
+from PySide6.QtCore import Qt, QTimer, Signal
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QScrollArea, QStackedLayout, QToolButton, QVBoxLayout, QWidget
 
 from studio.ui.panels.lesson.check_list import CheckList
@@ -84,7 +84,7 @@ class LessonView(QWidget):
         self._update = DeferredChange(self._refresh, self)
         session.changed.connect(self._update.run)
         session.step_changed.connect(self._update.run)
-        session.step_completed.connect(self._announce_done)
+        session.step_completed.connect(self._on_completed)
         session.project.runner.state_changed.connect(self._on_run)
         self._refresh()
 
@@ -195,9 +195,14 @@ class LessonView(QWidget):
         if state in ("done", "stopped", "failed"):
             self._explains = True
 
-    def _announce_done(self) -> None:
+    def _on_completed(self) -> None:
+        """Show and announce the explanation."""
+        QTimer.singleShot(0, self._scroll_to_explanation)
         explanation = self._session.step.explanation
         announce(self, f"Step done. {explanation or 'Go on with Next.'}")
+
+    def _scroll_to_explanation(self) -> None:
+        self.page.ensureWidgetVisible(self.done)
 
     def _refresh(self) -> None:
         session, step = self._session, self._session.step

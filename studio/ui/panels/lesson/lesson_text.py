@@ -36,6 +36,8 @@ class LessonText(QTextBrowser):
         policy.setHeightForWidth(True)
         self.setSizePolicy(policy)
         self._markdown = ""
+        self._measured = QTextDocument(self)
+        """The same text, laid out for any width: that of the view has the width of the view."""
         theme.manager().changed.connect(self._render)
 
     def show_text(self, markdown: str, terms: Iterable[str] = ()) -> None:
@@ -50,11 +52,8 @@ class LessonText(QTextBrowser):
         return True
 
     def heightForWidth(self, width: int) -> int:
-        document = self.document().clone(self)
-        document.setTextWidth(max(width, 40))
-        height = round(document.size().height()) + 2
-        document.deleteLater()
-        return height
+        self._measured.setTextWidth(max(width, 40))
+        return round(self._measured.size().height()) + 2
 
     def sizeHint(self) -> QSize:
         return QSize(240, self.heightForWidth(max(self.width(), 160)))
@@ -68,11 +67,18 @@ class LessonText(QTextBrowser):
             self.updateGeometry()
 
     def _render(self, *_: object) -> None:
-        self.document().setMarkdown(
+        for document in (self.document(), self._measured):
+            document.setDefaultFont(self.font())
+            document.setDocumentMargin(0)
+            self._fill(document)
+        self.updateGeometry()
+
+    def _fill(self, document: QTextDocument) -> None:
+        document.setMarkdown(
             self._markdown,
             QTextDocument.MarkdownFeature.MarkdownDialectGitHub | QTextDocument.MarkdownFeature.MarkdownNoHTML,
         )
-        block = self.document().begin()
+        block = document.begin()
         is_first = True
         while block.isValid():
             layout: QTextBlockFormat = block.blockFormat()
@@ -81,7 +87,6 @@ class LessonText(QTextBrowser):
             layout.setLineHeight(118, QTextBlockFormat.LineHeightTypes.ProportionalHeight.value)
             QTextCursor(block).setBlockFormat(layout)
             is_first, block = False, block.next()
-        self.updateGeometry()
 
     def _open(self, url: QUrl) -> None:
         if url.scheme() == TERM:

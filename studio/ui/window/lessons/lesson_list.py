@@ -85,6 +85,7 @@ class LessonCard(Pressable):
         texts.addWidget(label(f"You can {lesson.goal}.", "small", wrap=True))
         self.state = label("", "small")
         texts.addWidget(self.state)
+        texts.addStretch(1)
         row.addLayout(texts, 1)
         self.setToolTip(tip(f"After this lesson you can {lesson.goal}."))
 
