@@ -13,6 +13,7 @@ from studio.lowering.problems.problem import Fix, Problem
 from studio.lowering.problems.quick_fixes import assign
 from studio.lowering.report import Report
 from studio.nodes.catalogue import catalogue
+from studio.ui.panels.inspector.node_form import NodeForm
 from studio.ui.panels.problems_panel import ProblemRow, ProblemsPanel
 from studio.ui.project.project import Project
 from studio.ui.project.project_store import ProjectStore
@@ -157,3 +158,15 @@ def test_rows_of_long_names_fit_the_panel(qtbot: QtBot) -> None:
     assert shown.width() < shown.sizeHint().width() and shown.toolTip() == name
     assert message.height() >= 2 * message.fontMetrics().height()  # the name is broken between lines
     delete_store(store)
+
+
+def test_a_hint_has_an_icon_and_a_color_everywhere(window: MainWindow, project: Project, qtbot: QtBot) -> None:
+    hint = Problem("hint", "run-failed", "hidden could be smaller.", node="hidden")
+    project.store.set_run_problems([hint])
+    project.store.select(["hidden"])
+    window.docks["problems"].reveal()
+    qtbot.wait(50)
+    assert not window.grab().isNull()
+    form = window.project_views[project].inspector.form
+    assert isinstance(form, NodeForm)
+    assert any("could be smaller" in each.text() for each in form.findChildren(QLabel))

@@ -21,6 +21,7 @@ from studio.ui.widgets.deferred_change import DeferredChange
 from studio.ui.widgets.empty_state import EmptyState
 from studio.ui.widgets.icon_widget import IconWidget
 from studio.ui.widgets.labels import ElidedLabel, label
+from studio.ui.widgets.severity import severity_style
 
 Part: TypeAlias = Literal["row", "button"]
 _SHOWN = 200
@@ -106,10 +107,6 @@ class ProblemsPanel(QWidget):
         self._store.apply_fix(problem.fix, problem.node)
 
 
-_ICONS = {"hint": ("info", "text-dim")}
-"""Icon and colour of severities without an icon of this name."""
-
-
 class ProblemRow(QFrame):
     """A problem: severity icon, node, message, fix button."""
 
@@ -130,7 +127,8 @@ class ProblemRow(QFrame):
         row = QHBoxLayout(self)
         row.setContentsMargins(8, 6, 8, 6)
         row.setSpacing(8)
-        row.addWidget(IconWidget(*_ICONS.get(problem.severity, (problem.severity, problem.severity))))
+        style = severity_style(problem.severity)
+        row.addWidget(IconWidget(style.icon, style.token))
         if problem.node:
             row.addWidget(_node_name(problem.node))
         message = label(_without_name(problem), wrap=True)

@@ -35,6 +35,7 @@ from studio.ui.widgets.empty_state import EmptyState
 from studio.ui.widgets.icon_widget import IconWidget
 from studio.ui.widgets.labels import label
 from studio.ui.widgets.row_layout import row_of
+from studio.ui.widgets.severity import severity_style
 
 _TITLES = ("", "Missing", "Min", "Max", "Mean", "Std")
 _MISSING = 1
@@ -224,7 +225,7 @@ class _ProblemRow(QWidget):
 
     def __init__(
         self,
-        icon: str,
+        severity: str,
         message: str,
         examples: Sequence[tuple[str, int]] = (),
         show: Callable[[str, int], object] | None = None,
@@ -235,7 +236,8 @@ class _ProblemRow(QWidget):
         row.setContentsMargins(0, 0, 0, 0)
         row.setSpacing(8)
         top = QVBoxLayout()
-        top.addWidget(IconWidget(icon, icon))
+        style = severity_style(severity)
+        top.addWidget(IconWidget(style.icon, style.token))
         top.addStretch(1)
         row.addLayout(top)
         column = QVBoxLayout()

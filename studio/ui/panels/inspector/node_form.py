@@ -32,6 +32,7 @@ from studio.ui.panels.inspector.trained_layers import TrainedLayersList
 from studio.ui.project.scope_store import ScopeStore
 from studio.ui.widgets.icon_widget import IconWidget
 from studio.ui.widgets.labels import label, line
+from studio.ui.widgets.severity import severity_style
 
 RowFactory: TypeAlias = Callable[[str, NodeType], QWidget | None]
 """Builds an extra form row from a node's name and type; None for no row."""
@@ -309,12 +310,13 @@ class _ProblemNotice(QWidget):
         row.setContentsMargins(0, 0, 0, 0)
         row.setSpacing(8)
         top = QVBoxLayout()
-        top.addWidget(IconWidget(problem.severity, problem.severity))
+        style = severity_style(problem.severity)
+        top.addWidget(IconWidget(style.icon, style.token))
         top.addStretch(1)
         row.addLayout(top)
         column = QVBoxLayout()
         column.setSpacing(6)
-        column.addWidget(label(problem.message, problem.severity, wrap=True))
+        column.addWidget(label(problem.message, style.role, wrap=True))
         if (fix := problem.fix) is not None:
             button = QHBoxLayout()
             apply = partial(store.apply_fix, fix, problem.node)

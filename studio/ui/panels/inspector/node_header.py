@@ -21,6 +21,7 @@ from studio.ui.widgets.flow_layout import FlowLayout
 from studio.ui.widgets.icon_widget import IconWidget
 from studio.ui.widgets.inputs import LineEdit
 from studio.ui.widgets.labels import label, tip
+from studio.ui.widgets.severity import severity_style
 
 
 class NodeHeader(QWidget):
@@ -167,8 +168,8 @@ class ProblemButton(QToolButton):
 
     def show_problems(self, problems: Sequence[Problem]) -> None:
         if problems:
-            severity = "error" if any(each.severity == "error" for each in problems) else problems[0].severity
-            self.setIcon(icons.themed(severity, severity))
+            style = severity_style(min(problems, key=lambda each: each.rank).severity)
+            self.setIcon(icons.themed(style.icon, style.token))
             self.setToolTip(tip("\n".join(each.message for each in problems)))
             self.setAccessibleName(f"{len(problems)} problems" if len(problems) > 1 else problems[0].message)
         self.setVisible(bool(problems))
