@@ -10,12 +10,13 @@ from studio.document.model import Endpoint
 from studio.lowering.analysis.dataflow import Dataflow
 from studio.lowering.analysis.node_evaluation import SampleSpec
 from studio.lowering.analysis.node_facts import NodeFacts
+from studio.lowering.checks.value_paths import passes_values
 from studio.nodes.types import Role
 
 
 def origin_of_size(flow: Dataflow, end: Endpoint, axis: int) -> str:
-    """The node that determines the size of a dimension of an output, skipping layers that keep the size."""
-    *_, origin = walk([end], partial(_same_size_source, flow, axis))
+    """The node that determines the size of a dimension of an output, skipping nodes that keep or only move the size."""
+    *_, (origin, _) = walk([(end, axis)], partial(_same_size_source, flow))
     return origin.node
 
 
@@ -33,19 +34,22 @@ def _same_rank(flow: Dataflow, end: Endpoint) -> list[Endpoint]:
     return [source] if len(_shape(flow, source)) == len(_shape(flow, end)) else []
 
 
-def _same_size_source(flow: Dataflow, axis: int, end: Endpoint) -> list[Endpoint]:
-    """The upstream output, if it has the same size in this dimension and the node does not set it."""
+def _same_size_source(flow: Dataflow, dimension: tuple[Endpoint, int]) -> list[tuple[Endpoint, int]]:
+    """The dimension of the upstream output that the size comes from, unless the node sets it."""
+    end, axis = dimension
     shape = _shape(flow, end)
     facts, source = flow.facts[end.node], _first_source(flow, end)
     if source is None or _sets_size(facts, axis, shape):
         return []
     if facts.type.role is Role.LOADER:
-        return [source] if axis > 0 and end.port == facts.type.outputs[0].name else []
+        return [(source, axis)] if axis > 0 and end.port == facts.type.outputs[0].name else []
     source_shape = _shape(flow, source)
     has_no_batch = facts.type.role in (Role.TRANSFORM, Role.DIVISION)
     dim = axis - 1 if has_no_batch else axis
+    if passes_values(facts.type) and shape.count(shape[axis]) == source_shape.count(shape[axis]) == 1:
+        return [(source, source_shape.index(shape[axis]))]
     is_same = len(source_shape) == len(shape) and source_shape[dim] == shape[dim]
-    return [source] if is_same else []
+    return [(source, axis)] if is_same else []
 
 
 def _first_source(flow: Dataflow, end: Endpoint) -> Endpoint | None:
