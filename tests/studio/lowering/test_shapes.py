@@ -83,11 +83,12 @@ def test_missing_flatten_is_inserted() -> None:
 
 
 def test_extra_column_is_dropped() -> None:
-    broken = digits({"flatten": "nn.Flatten", "value": Node("nn.Linear", {"out_features": 1})})
-    broken = changed(broken, "cross_entropy", type="nn.MSELoss")
+    broken = digits({"value": Node("nn.Linear", {"out_features": 1})}, digits="data.Moons", scale="transforms.ToFloat")
+    broken = changed(broken, "cross_entropy", type="nn.BCEWithLogitsLoss")
     problem = coded(broken, "shape-mismatch")
     assert problem.message.endswith(
-        "gets N×1 from value and targets of N. Insert Flatten(start_dim=0) before cross_entropy.input."
+        "gets N×1 from value and targets of N, which would broadcast to N×N. Insert Flatten(start_dim=0) before "
+        "cross_entropy.input."
     )
     assert report(fixed(broken, problem)).errors == ()
 
@@ -140,12 +141,12 @@ def test_nodes_after_a_problem_are_not_reported() -> None:
     assert [problem.node for problem in report(broken).problems] == ["hidden"]
 
 
-def test_metric_with_wrong_shape_is_reported() -> None:
+def test_metric_of_another_kind_is_replaced() -> None:
     broken = digits(
         {"flatten": "nn.Flatten", "logits": Node("nn.Linear", {"out_features": 10})},
         mae="metrics.MeanAbsoluteError",
         wires=["logits.output -> mae.input", "batches.target -> mae.target"],
     )
-    assert coded(broken, "shape-mismatch").message.startswith(
-        "mae cannot process N×10 float32 from logits and N int64 from batches: "
-    )
+    problem = coded(broken, "wrong-metric")
+    assert problem.message == "mae expects numbers but gets scores of 10 classes. Use Accuracy."
+    assert report(fixed(broken, problem)).problems == ()
