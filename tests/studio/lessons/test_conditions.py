@@ -93,7 +93,7 @@ CASES: list[tuple[dict[str, Any], Callable[[], Situation], str]] = [
 ]
 
 
-@pytest.mark.parametrize(("condition", "make", "expected"), CASES, ids=lambda value: str(value)[:60])
+@pytest.mark.parametrize(("condition", "make", "expected"), CASES, ids=[str(number) for number in range(len(CASES))])
 def test_a_condition_is_met_or_says_what_to_do(
     condition: dict[str, Any], make: Callable[[], Situation], expected: str
 ) -> None:

@@ -36,7 +36,7 @@ def planted(name: str, folder: Path = Path()) -> Document:
     return next(each for each in MISTAKES if each.name == name).plant(folder)
 
 
-PERCEPTRON = planted("sgd_rate_too_high")
+PERCEPTRON = edits.retype(planted("rmsprop_rate_too_high"), "adam", "optim.SGD", {"lr": 5.0})
 """Its rate does not matter here: events are made by hand."""
 
 
