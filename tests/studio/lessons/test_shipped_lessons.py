@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from copy import copy
 from pathlib import Path
+from typing import Any
 
 import pytest
 from msgspec.structs import replace
@@ -44,7 +45,23 @@ def test_the_solution_completes_each_step_and_each_edit_is_needed(lesson: Lesson
             if kind_of(edit) != "run":
                 tried = replace(tried, solution=tuple(each for each in tried.solution if kind_of(each) != "run"))
             assert not completes(copied(player).play(tried)), (step.id, edit)
+            if not any(kind_of(each) == "run" for each in step.solution) and (wrong := mistaken(edit)) is not None:
+                tried = replace(step, solution=(*step.solution[:index], wrong, *step.solution[index + 1 :]))
+                assert not completes(copied(player).play(tried)), (step.id, wrong)
         assert check_step(step, player).problems == (), step.id
+
+
+def mistaken(edit: dict[str, Any]) -> dict[str, Any] | None:
+    """The edit with another value, as of a learner who misunderstood; None if it has no value to change."""
+    match edit:
+        case {"set": _, "value": bool() as value}:
+            return {**edit, "value": not value}
+        case {"set": _, "value": int() | float() as value}:
+            return {**edit, "value": 2 * value + 1}
+        case {"set": _, "value": list() as value}:
+            return {**edit, "value": [*value, 1]}
+        case _:
+            return None
 
 
 def completes(played: PlayedStep) -> bool:
