@@ -36,7 +36,7 @@ def planted(name: str, folder: Path = Path()) -> Document:
     return next(each for each in MISTAKES if each.name == name).plant(folder)
 
 
-PERCEPTRON = edits.retype(planted("rmsprop_rate_too_high"), "adam", "optim.SGD", {"lr": 5.0})
+PERCEPTRON = edits.retype(planted("rmsprop_rate_too_high"), "adam", "optim.SGD", {"lr": 0.5})
 """Its rate does not matter here: events are made by hand."""
 
 
@@ -138,7 +138,7 @@ def test_curves_that_rise_or_swing_are_found() -> None:
     assert codes(events(swings, update=0.08)) == ["oscillating-loss"]
     rises = np.concatenate([falling(200, last=0.8), np.linspace(0.8, 2.5, 300)])
     [problem] = problems(events(rises))
-    assert problem.code == "diverged" and problem.fix is not None and problem.fix.title == "Set lr to 0.5"
+    assert problem.code == "diverged" and problem.fix is not None and problem.fix.title == "Set lr to 0.05"
     jumps = np.concatenate([[2.3, 2.4, 30.0, 12.0], np.full(200, 2.4)])
     assert codes(events(jumps, update=0.3)) == ["learning-rate-too-high"]
 
