@@ -10,7 +10,9 @@ import pytest
 from pytestqt.qtbot import QtBot
 
 from studio.document import edits
+from studio.document.code_trust import TRUST, TrustStore, source_digest
 from studio.document.model import Document, Node
+from studio.lowering.check import check
 from studio.lowering.problems.problem import Problem
 from studio.lowering.report import Report
 from studio.nodes.catalogue import catalogue
@@ -50,6 +52,23 @@ def test_undo_and_redo_restore_the_same_objects(store: ProjectStore) -> None:
     assert store.document is empty
     store.redo()
     assert store.document is full
+
+
+def test_corrected_code_is_trusted_as_the_code_before(
+    store: ProjectStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(TRUST, "store", TrustStore(tmp_path))
+    code, untrusted = (f"def own(x):\n    return x / x.{name}().item()\n" for name in ("amax", "amin"))
+    TRUST.store.add([source_digest(code)])
+    for source in (code, untrusted):
+        node = Node("studio.Python", {"source": source})
+        store.edit("Add", lambda _, node=node: edits.add(Document(), "own", node))
+        [problem] = [each for each in check(store.document, catalogue()).problems if each.fix is not None]
+        assert problem.fix is not None
+        store.apply_fix(problem.fix)
+        corrected = store.document.nodes["own"].params["source"]
+        assert isinstance(corrected, str) and ".item()" not in corrected
+        assert TRUST.store.has(source_digest(corrected)) is (source is code)
 
 
 def test_refused_edit_changes_nothing_and_emits_the_reason(qtbot: QtBot, store: ProjectStore) -> None:

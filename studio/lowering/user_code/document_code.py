@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterable
 
 from studio.document.blocks.block_expansion import Expansion
@@ -59,6 +60,16 @@ def trust_typed(before: Iterable[str], sources: Iterable[str]) -> None:
         TRUST.allow(typed)
 
 
+def trust_corrected(before: Document, after: Document) -> None:
+    """Remember that the user trusts sources that a fix corrected, if those of the project before were remembered."""
+    old, new = document_code(before), document_code(after)
+    known = TRUST.store
+    corrected = [source for source in new if source not in old and not known.has(source_digest(source))]
+    if corrected and all(known.has(source_digest(source)) for source in old):
+        with contextlib.suppress(FileError):  # the process trusts them in any case
+            known.add(map(source_digest, corrected), "corrected by a fix")
+
+
 def _by_source(flat: Document) -> dict[str, list[str]]:
     found: dict[str, list[str]] = {}
     for path, node in flat.nodes.items():
@@ -67,4 +78,4 @@ def _by_source(flat: Document) -> dict[str, list[str]]:
     return found
 
 
-__all__ = ["allow_code", "document_code", "trust_code", "trust_typed", "untrusted_code"]
+__all__ = ["allow_code", "document_code", "trust_code", "trust_corrected", "trust_typed", "untrusted_code"]

@@ -16,6 +16,7 @@ from studio.document.locked_nodes import check_locked
 from studio.document.model import Document
 from studio.lowering.problems.problem import Fix, Problem
 from studio.lowering.report import Report
+from studio.lowering.user_code.document_code import trust_corrected
 from studio.training.data.data_inspector import Inspection
 from studio.ui.project.background_checker import BackgroundChecker, Check
 from studio.ui.project.fix_previewer import FixPreviewer
@@ -159,7 +160,9 @@ class ProjectStore(QObject):
 
     def apply_fix(self, fix: Fix, node: str | None = None) -> None:
         """Apply a fix as one undo step. Its title names the node of the problem."""
-        self.edit(fix.title if node is None or node in fix.title else f"{fix.title} ({node})", fix.edit)
+        before = self.document
+        if self.edit(fix.title if node is None or node in fix.title else f"{fix.title} ({node})", fix.edit):
+            trust_corrected(before, self.document)
 
     def extend_last_edit(self, function: Callable[[Document], Document]) -> bool:
         """Extend the last edit, so that one undo reverts both.
