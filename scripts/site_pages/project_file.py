@@ -121,8 +121,9 @@ def _type(content: Mapping[str, Any]) -> str:
         return "choice"
     if "const" in content:
         return code(json.dumps(content["const"]))
-    kinds = [one.get("type", "") for one in content["anyOf"]] if "anyOf" in content else [content.get("type", "")]
-    return " or ".join(kinds)
+    if "anyOf" in content:
+        return " or ".join(dict.fromkeys(map(_type, content["anyOf"])))
+    return str(content.get("type", ""))
 
 
 def _default(content: Mapping[str, Any]) -> str:
@@ -130,8 +131,9 @@ def _default(content: Mapping[str, Any]) -> str:
 
 
 def _bounds(content: Mapping[str, Any]) -> str:
-    if "enum" in content:
-        return ", ".join(code(json.dumps(one)) for one in content["enum"])
+    choices = next((one["enum"] for one in (content, *content.get("anyOf", ())) if "enum" in one), ())
+    if choices:
+        return ", ".join(code(json.dumps(one)) for one in choices)
     signs = {"minimum": "≥", "exclusiveMinimum": ">", "maximum": "≤", "exclusiveMaximum": "<"}
     bounds = [one for part in (content, *content.get("anyOf", ())) for one in _bounds_of(part, signs)]
     return " and ".join(bounds)

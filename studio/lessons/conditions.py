@@ -35,53 +35,70 @@ class NodeExists(BaseCondition, frozen=True, kw_only=True, tag="node"):
     """There is a node, or a number of nodes of a type, if given on a path between two nodes."""
 
     node: NodeRef
+    """The node, or "@TYPE"."""
     after: NodeRef | None = None
     """They lie on a path from this node."""
     before: NodeRef | None = None
     """They lie on a path to this node."""
     at_least: int = 1
+    """Smallest number of such nodes."""
     at_most: int | None = None
+    """Largest number of such nodes; 0: there must be none."""
 
 
 class ParameterIs(BaseCondition, frozen=True, kw_only=True, tag="parameter"):
     """A parameter of a node has a value, or lies in a range; inferred and default values count."""
 
     node: NodeRef
+    """The node, or "@TYPE"."""
     param: str
+    """Name of the parameter."""
     equals: Json | UnsetType = UNSET
+    """The value."""
     at_least: float | None = None
+    """Smallest value."""
     at_most: float | None = None
+    """Largest value."""
 
 
 class FlagIs(BaseCondition, frozen=True, kw_only=True, tag="flag"):
     """A node is muted, frozen or recomputed, or not."""
 
     node: NodeRef
+    """The node, or "@TYPE"."""
     flag: Literal["muted", "frozen", "recomputed"]
+    """The flag."""
     equals: bool = True
+    """Whether it must be set."""
 
 
 class WireExists(BaseCondition, frozen=True, kw_only=True, tag="wire"):
     """There is a wire between two ports, or none."""
 
     source: PortRef
+    """The output."""
     target: PortRef
+    """The input."""
     exists: bool = True
+    """Whether there must be one."""
 
 
 class ShapeIs(BaseCondition, frozen=True, kw_only=True, tag="shape"):
     """An output has a shape, a data type or both."""
 
     output: PortRef
+    """The output."""
     shape: tuple[int | str, ...] | None = None
     """Sizes; "N" for the size of the batch and "*" for any size."""
     dtype: str = ""
+    """Data type, such as "int64"; empty for any."""
 
 
 class NoProblems(BaseCondition, frozen=True, kw_only=True, tag="no problems"):
     """The check finds no problems of this severity or a worse one."""
 
     severity: Literal["error", "warning", "hint"] = "error"
+    """The least severe problems that count."""
     at_nodes: bool = False
     """Only problems of nodes count: a graph that is not trained lacks a data source, a loss and an optimizer."""
 
@@ -90,14 +107,18 @@ class ProblemExists(BaseCondition, frozen=True, kw_only=True, tag="problem"):
     """The check finds a problem, as in a step that asks for one."""
 
     code: str
+    """Code of the problem."""
     node: NodeRef | None = None
+    """The node, or "@TYPE"."""
 
 
 class ParametersAre(BaseCondition, frozen=True, kw_only=True, tag="parameters"):
     """The number of trainable parameters lies in a range."""
 
     at_least: int | None = None
+    """Smallest number."""
     at_most: int | None = None
+    """Largest number."""
 
 
 class FigureIs(BaseCondition, frozen=True, kw_only=True, tag="figure"):
@@ -106,8 +127,11 @@ class FigureIs(BaseCondition, frozen=True, kw_only=True, tag="figure"):
     figure: str
     """"train_loss", "val_loss", or "train_NAME" or "val_NAME" of a metric node."""
     which: Which = "final"
+    """The last, the best or the first value. The best loss is the lowest, the best of other figures the highest."""
     at_least: float | None = None
+    """Smallest value."""
     at_most: float | None = None
+    """Largest value."""
 
 
 class RunExists(BaseCondition, frozen=True, kw_only=True, tag="run"):
@@ -127,27 +151,37 @@ class ValueIs(BaseCondition, frozen=True, kw_only=True, tag="value"):
     """The values of the tensor at an output, for the first batch and with the weights of the last run."""
 
     output: PortRef
+    """The output."""
     statistic: Statistic = "value"
     """"value": all elements are equal."""
     equals: float | None = None
+    """The value."""
     tolerance: float = 1e-4
+    """Distance from the value up to which it counts as equal."""
     at_least: float | None = None
+    """Smallest value."""
     at_most: float | None = None
+    """Largest value."""
 
 
 class SettingIs(BaseCondition, frozen=True, kw_only=True, tag="setting"):
     """A training setting has a value, or lies in a range."""
 
     setting: str
+    """Name of the setting."""
     equals: Json | UnsetType = UNSET
+    """The value."""
     at_least: float | None = None
+    """Smallest value."""
     at_most: float | None = None
+    """Largest value."""
 
 
 class SelectionIs(BaseCondition, frozen=True, kw_only=True, tag="selected"):
     """A node is selected."""
 
     node: NodeRef
+    """The node, or "@TYPE"."""
 
 
 Condition: TypeAlias = (

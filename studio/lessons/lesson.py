@@ -38,7 +38,9 @@ class Choice(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True
     """A prediction that is one of several options. The answer is the index of an option."""
 
     question: Line
+    """What is asked."""
     options: Annotated[tuple[Line, ...], Meta(min_length=2, max_length=6)]
+    """The possible answers."""
     right: Annotated[int, Meta(ge=0, le=5)] | None = None
     """Index of the right option; None if the explanation of the step compares."""
 
@@ -47,11 +49,17 @@ class Number(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True
     """A prediction of a number: a figure of the last run, a value of a tensor, or a number that the author gives."""
 
     question: Line
+    """What is asked."""
     figure: str = ""
+    """Figure of the last run to compare with, such as "val_accuracy"."""
     which: Which = "final"
+    """Which value of the figure."""
     output: PortRef | None = None
+    """Output whose tensor to compare with, as "NODE.PORT"."""
     statistic: Statistic = "value"
+    """Statistic of the tensor; "value" if all its elements are equal."""
     right: float | None = None
+    """The number to compare with, if it is not measured."""
     tolerance: Annotated[float, Meta(ge=0)] = 0.0
     """Distance from the measured number up to which the prediction counts as close."""
 
@@ -60,7 +68,9 @@ class Curve(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True,
     """A prediction of the course of a figure. The answer is a course, or a list of heights from 0 to 1 over the run."""
 
     question: Line
+    """What is asked."""
     figure: str = "train_loss"
+    """Figure of the last run to compare with."""
 
 
 Prediction: TypeAlias = Choice | Number | Curve
@@ -72,14 +82,17 @@ class Step(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
     id: StepId
     """Identifies the step in the learner's progress."""
     title: Line
+    """Heading of the step."""
     text: Text
     """A few sentences of Markdown: emphasis, code, lists."""
     target: Target | None = None
+    """The part of the window that it points at."""
     nodes: tuple[str, ...] = ()
     """Nodes that it points at on the canvas."""
     keys: str = ""
     """How to do it with the keyboard."""
     prediction: Prediction | None = None
+    """A question that is answered before the run."""
     conditions: tuple[Condition, ...] = ()
     """All must be met. A step without conditions and prediction is completed by going on."""
     hints: Annotated[tuple[Line, ...], Meta(max_length=3)] = ()
@@ -99,10 +112,13 @@ class LessonContent(Struct, frozen=True, forbid_unknown_fields=True, omit_defaul
     """A lesson without its start project."""
 
     title: Line
+    """Title in lists and above the steps."""
     goal: Line
     """What the learner can do afterwards: the rest of "After this lesson you can …"."""
     minutes: Annotated[int, Meta(ge=1, le=120)]
+    """Time that a learner needs."""
     steps: Annotated[tuple[Step, ...], Meta(min_length=1, max_length=60)]
+    """The steps, in order."""
     terms: dict[str, str] = field(default_factory=dict[str, str])
     """Terms that the lesson explains or uses, each with its meaning; empty for the meaning in the glossary."""
     locked: tuple[str, ...] = ()
