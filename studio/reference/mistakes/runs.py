@@ -80,6 +80,29 @@ def _shifted_relu(_: Path) -> Document:
     )
 
 
+def _convolution(channels: int) -> Node:
+    return Node("nn.Conv2d", {"out_channels": channels, "kernel_size": 3, "padding": 1})
+
+
+def _shifted_channels(_: Path) -> Document:
+    """A bias of -30 between a convolution and its ReLU."""
+    layers: dict[str, str | Node] = {
+        "convolution": _convolution(8),
+        "bias": Node("ops.sub", {"y": 30.0}),
+        "relu": "nn.ReLU",
+        "flatten": "nn.Flatten",
+        "logits": _linear(10),
+    }
+    return digits(layers, adam=_adam(0.01))
+
+
+def _sigmoid_convolutions(_: Path) -> Document:
+    layers: dict[str, str | Node] = {}
+    for number in range(1, 5):
+        layers |= {f"convolution{number}": _convolution(8), f"sigmoid{number}": "nn.Sigmoid"}
+    return digits({**layers, "flatten": "nn.Flatten", "logits": _linear(10)}, adam=_sgd(0.05))
+
+
 def _shifted_tanh(_: Path) -> Document:
     """A bias of 20 before a tanh."""
     return digits(
@@ -193,6 +216,15 @@ RUNS: tuple[Mistake, ...] = (
     Mistake("deep_sigmoids", "vanishing-gradients", "hidden1", _deep_sigmoids, "run", _LEARNED, epochs=8),
     Mistake("exploding_layers", "exploding-gradients", "logits", _exploding_layers, "run", epochs=6),
     Mistake("relu_after_bias", "dead-relu", "relu", _shifted_relu, "run", epochs=5),
+    Mistake("channels_after_bias", "dead-relu", "relu", _shifted_channels, "run", epochs=5),
+    Mistake(
+        "sigmoid_convolutions",
+        "vanishing-gradients",
+        "convolution1",
+        _sigmoid_convolutions,
+        "run",
+        epochs=6,
+    ),
     Mistake("tanh_after_bias", "saturated-units", "tanh", _shifted_tanh, "run", epochs=8),
     Mistake("few_samples", "overfitting", "adam", _few_samples, "run", epochs=25),
     Mistake("random_labels", "unrelated-targets", "digits", _random_labels, "run", has_fix=False, epochs=12),

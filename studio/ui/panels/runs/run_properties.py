@@ -106,7 +106,7 @@ class RunProperties(QTreeWidget):
             for column, value in enumerate(row.values, start=1):
                 item.setFont(column, fonts.monospace() if row.node is None else self.font())
                 item.setToolTip(column, tip(_shown(value)))
-            item.setToolTip(0, tip(f"Show {row.name} on the canvas" if row.node else row.name))
+            item.setToolTip(0, tip(f"Show {row.node} on the canvas" if row.node else row.name))
             item.setData(0, _NODE_ROLE, row.node)
             parent.addChild(item)
             self._add_rows(item, row.rows, title)

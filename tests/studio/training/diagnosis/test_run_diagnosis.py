@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,12 +16,13 @@ from studio.cli.command_line import main
 from studio.document import edits
 from studio.document.files import project_files
 from studio.document.files.project_templates import template, templates
-from studio.document.model import Document
+from studio.document.model import Document, Node
 from studio.lowering import check
 from studio.lowering.problems.dismissal import dismiss
 from studio.lowering.problems.problem import Problem
 from studio.nodes import catalogue
 from studio.reference.mistakes import MISTAKES
+from studio.reference.mistakes.projects import digits
 from studio.training import Warned
 from studio.training.diagnosis.run_diagnosis import RunDiagnosis
 from studio.training.runs.run_comparison import compare_runs
@@ -36,7 +38,15 @@ def planted(name: str, folder: Path = Path()) -> Document:
     return next(each for each in MISTAKES if each.name == name).plant(folder)
 
 
-PERCEPTRON = edits.retype(planted("rmsprop_rate_too_high"), "adam", "optim.SGD", {"lr": 0.5})
+PERCEPTRON = digits(
+    {
+        "flatten": "nn.Flatten",
+        "hidden": Node("nn.Linear", {"out_features": 64}),
+        "relu": "nn.ReLU",
+        "logits": Node("nn.Linear", {"out_features": 10}),
+    },
+    adam=Node("optim.SGD", {"lr": 0.05}),
+)
 """Its rate does not matter here: events are made by hand."""
 
 
@@ -138,7 +148,7 @@ def test_curves_that_rise_or_swing_are_found() -> None:
     assert codes(events(swings, update=0.08)) == ["oscillating-loss"]
     rises = np.concatenate([falling(200, last=0.8), np.linspace(0.8, 2.5, 300)])
     [problem] = problems(events(rises))
-    assert problem.code == "diverged" and problem.fix is not None and problem.fix.title == "Set lr to 0.05"
+    assert problem.code == "diverged" and problem.fix is not None and problem.fix.title == "Set lr to 0.005"
     jumps = np.concatenate([[2.3, 2.4, 30.0, 12.0], np.full(200, 2.4)])
     assert codes(events(jumps, update=0.3)) == ["learning-rate-too-high"]
 
@@ -171,6 +181,34 @@ def test_losses_of_adversaries_may_do_what_they_like() -> None:
     assert codes(events(FLAT, update=1e-6), gan) == []
 
 
+@pytest.mark.parametrize("seed", range(20))
+def test_no_event_ends_a_diagnosis_with_an_error(seed: int) -> None:
+    """Losses and statistics may be NaN, infinite, 0, huge or negative."""
+    random = np.random.default_rng(seed)
+    strange = np.array([np.nan, np.inf, -np.inf, 0.0, -1.0, 1e-300, 1e300, 2.3])
+
+    def any_of(*values: float) -> float:
+        return float(random.choice([*values, *strange])) if random.random() < 0.3 else float(random.choice(values))
+
+    made: list[fit.TrainingEvent] = []
+    for event in events(random.choice([2.3, 1e300, 0.0], 150) * random.random(150)):
+        if isinstance(event, fit.Step):
+            event = replace(event, loss=any_of(event.loss), losses={"adam": any_of(event.loss)})
+        elif isinstance(event, fit.Observed):
+            parameters = {
+                path: {name: any_of(value) for name, value in figures.items()}
+                for path, figures in event.parameters.items()
+            }
+            layers = {"relu": {"dead": any_of(0.9, 0.1), "units": 64.0, "saturated": any_of(0.9)}}
+            event = replace(event, parameters=parameters, layers=layers, loss_scale=any_of(1.0, 1e-9))
+        elif isinstance(event, fit.Epoch):
+            event = replace(event, train_loss=any_of(event.train_loss), val_loss=any_of(1.0))
+        made.append(event)
+    half = edits.set_training(PERCEPTRON, mixed_precision="float16")
+    assert len(codes(made)) <= 3
+    assert len(codes(made, half)) <= 3
+
+
 def test_dismissed_problems_are_not_reported() -> None:
     [problem] = problems(events(FLAT, update=1e-5))
     assert problems(events(FLAT, update=1e-5), dismiss(PERCEPTRON, problem)) == []
@@ -189,7 +227,7 @@ def test_a_fix_in_a_block_changes_the_block(tmp_path: Path) -> None:
 
 
 def test_a_run_records_its_problems(session, tmp_path: Path) -> None:
-    run = session(planted("adam_rate_too_low"), out=tmp_path / "out", epochs=6)
+    run = session(planted("sgd_rate_too_low"), out=tmp_path / "out", epochs=6)
     run.start()
     assert run.join(600) and run.state == "done"
     [warned] = [event for event in run.events() if isinstance(event, Warned)]
@@ -205,7 +243,7 @@ def test_a_run_records_its_problems(session, tmp_path: Path) -> None:
 
 def test_the_command_reports_a_problem_in_text_and_json(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file = tmp_path / "slow.gradwire"
-    project_files.save(planted("adam_rate_too_low"), file)
+    project_files.save(planted("sgd_rate_too_low"), file)
     assert main(["run", str(file), "--epochs", "6", "--out", str(tmp_path / "a")]) == 0
     assert "The learning rate of adam is too low" in capsys.readouterr().err
     assert main(["run", str(file), "--epochs", "6", "--out", str(tmp_path / "b"), "--json"]) == 0
