@@ -7,13 +7,14 @@ from pathlib import Path
 import numpy as np
 from msgspec.structs import replace
 
+from studio.document import edits
 from studio.document.code_trust import TRUST
 from studio.document.model import Document, Node, TrainingSettings
 from studio.nodes.loss_sum_node import SUM
 from studio.reference.mistakes.mistake import Goal, Mistake
 from studio.reference.mistakes.projects import digits, wire
 
-_LEARNED = Goal("val_loss", 0.7, epochs=12, is_highest=True)
+_LEARNED = Goal("val_loss", 1.0, epochs=12, is_highest=True)
 
 
 def _linear(width: int) -> Node:
@@ -51,8 +52,9 @@ def _momentum_rate_too_high(_: Path) -> Document:
     return _perceptron(_sgd(1.0, 0.9))
 
 
-def _adam_rate_too_low(_: Path) -> Document:
-    return _perceptron(_adam(1e-6))
+def _rate_for_larger_batches(_: Path) -> Document:
+    """A rate that suits batches of 64 samples, with batches of 8."""
+    return edits.set_param(_perceptron(_sgd(0.9)), "batches", "batch_size", 8)
 
 
 def _sgd_rate_too_low(_: Path) -> Document:
@@ -211,7 +213,9 @@ RUNS: tuple[Mistake, ...] = (
         "rmsprop_rate_too_high", "learning-rate-too-high", "adam", _rmsprop_rate_too_high, "run", _LEARNED, epochs=6
     ),
     Mistake("momentum_rate_too_high", "learning-rate-high", "adam", _momentum_rate_too_high, "check", _LEARNED),
-    Mistake("adam_rate_too_low", "learning-rate-too-low", "adam", _adam_rate_too_low, "run", _LEARNED, epochs=8),
+    Mistake(
+        "rate_for_larger_batches", "oscillating-loss", "adam", _rate_for_larger_batches, "run", _LEARNED, epochs=10
+    ),
     Mistake("sgd_rate_too_low", "learning-rate-too-low", "adam", _sgd_rate_too_low, "run", _LEARNED, epochs=8),
     Mistake("deep_sigmoids", "vanishing-gradients", "hidden1", _deep_sigmoids, "run", _LEARNED, epochs=8),
     Mistake("exploding_layers", "exploding-gradients", "logits", _exploding_layers, "run", epochs=6),

@@ -40,6 +40,8 @@ _SIGNIFICANT = 2.5
 _RISE = 1.5
 """Ratio of the last mean loss to the lowest one at which a steady rise is a divergence."""
 _RISING_WINDOWS = 4
+_COLLAPSED, _LOST = 0.97, 0.05
+"""Share of the first loss that the last windows reach, and share that training had gained before."""
 
 
 def find_high_rate(curves: TrainingCurves, facts: RunFacts) -> Problem | None:
@@ -77,6 +79,20 @@ def find_oscillation(curves: TrainingCurves, facts: RunFacts) -> Problem | None:
         f"in {curves.steps:,} steps"
     )
     return _high(facts, text, ratio, curves, code="oscillating-loss")
+
+
+def find_collapse(curves: TrainingCurves, facts: RunFacts) -> Problem | None:
+    """A loss that fell, and is that of the untrained network again: large steps have destroyed the weights."""
+    windows = curves.windows()
+    if len(windows) < WINDOWS or curves.first <= 0 or _rate_rises(windows):
+        return None
+    best = min(windows, key=lambda each: each.mean)
+    largest = max(map(update_ratio, curves.observations), default=0.0)
+    is_back = all(each.mean >= _COLLAPSED * curves.first for each in windows[-_RISING_WINDOWS:])
+    if not is_back or largest < LARGE_UPDATE or not _is_rise(best, windows[-1], _LOST * curves.first):
+        return None
+    what = f"the loss fell to {best.mean:.3g}, but is {curves.recent():.3g} again, that of the untrained network"
+    return _high(facts, what, largest, curves)
 
 
 def find_rising_loss(curves: TrainingCurves, facts: RunFacts) -> Problem | None:
@@ -195,6 +211,7 @@ def _percent(ratio: float) -> str:
 __all__ = [
     "HEALTHY_UPDATE",
     "LARGE_UPDATE",
+    "find_collapse",
     "find_deadly_rate",
     "find_high_rate",
     "find_low_rate",

@@ -23,7 +23,7 @@ from studio.training.run_progress import RunProgress
 RUN_CODES = frozenset(each.code for each in AREAS["runs"])
 """Codes of problems that a run shows."""
 _AREA_OF = {each.code: area for area, diagnoses in AREAS.items() for each in diagnoses}
-_LEARNING_AREAS = ("scores", "layers", "sequences", "optimizers")
+_LEARNING_AREAS = ("scores", "layers", "sequences", "optimizers", "runs")
 """Areas whose warnings explain why a run learns badly."""
 _LEARNING_CODES = frozenset(
     {
@@ -165,6 +165,7 @@ class RunDiagnosis:
             return (gradient_flow.exploding_gradients(curves, facts, what) if is_exploding else None) or problem
         return (
             learning_rates.find_oscillation(curves, facts)
+            or learning_rates.find_collapse(curves, facts)
             or learning_rates.find_rising_loss(curves, facts)
             or self._dead_units()
             or (None if facts.starts_trained else self._flat_curve())

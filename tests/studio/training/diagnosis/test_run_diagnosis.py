@@ -149,6 +149,8 @@ def test_curves_that_rise_or_swing_are_found() -> None:
     rises = np.concatenate([falling(200, last=0.8), np.linspace(0.8, 2.5, 300)])
     [problem] = problems(events(rises))
     assert problem.code == "diverged" and problem.fix is not None and problem.fix.title == "Set lr to 0.005"
+    collapses = np.concatenate([np.linspace(2.3, 1.9, 150), np.full(350, 2.31)])
+    assert codes(events(collapses, update=0.05)) == ["learning-rate-too-high"]
     jumps = np.concatenate([[2.3, 2.4, 30.0, 12.0], np.full(200, 2.4)])
     assert codes(events(jumps, update=0.3)) == ["learning-rate-too-high"]
 
