@@ -32,7 +32,9 @@ def test_without_arguments_or_with_projects_the_studio_opens(opened: list[list[P
     assert main.main([]) == 7
     assert main.main(["a.gradwire"]) == 7
     assert main.main(["a.gradwire", "b/c.gradwire"]) == 7
-    assert opened == [[], [Path("a.gradwire")], [Path("a.gradwire"), Path("b/c.gradwire")]]
+    assert main.main(["lesson.gradlesson"]) == 7
+    assert opened[:3] == [[], [Path("a.gradwire")], [Path("a.gradwire"), Path("b/c.gradwire")]]
+    assert opened[3:] == [[Path("lesson.gradlesson")]]
 
 
 def test_anything_else_is_a_command(opened: list[list[Path]], capsys: pytest.CaptureFixture[str]) -> None:

@@ -227,7 +227,7 @@ def first_lesson(visit: Visit) -> QWidget:
 @place
 def lessons(visit: Visit) -> QWidget:
     visit.window.show_lessons()
-    return visit.window
+    return visit.window.welcome
 
 
 @place

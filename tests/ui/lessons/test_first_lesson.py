@@ -176,6 +176,8 @@ def test_the_card_is_in_the_window_beside_its_target(
             assert target.isVisible() and not target.visibleRegion().isEmpty(), step.title
             if size.width() > 1000:
                 assert not card.geometry().intersects(in_window(window, target)), step.title
+        if size.width() > 1000 and step.target == "run button":
+            assert not card.geometry().intersects(in_window(window, window.tabs.tabBar()))
         panel = window.docks["lesson"]
         if size.width() > 1000 and step.target != "palette":
             assert not card.geometry().intersects(in_window(window, panel)), step.title
@@ -223,5 +225,5 @@ def test_a_card_is_placed_where_it_covers_nothing() -> None:
         placed = place_card(size, target, room)
         assert placed.tip is not None and not placed.rect.intersects(target) and room.contains(placed.rect)
     panel = QRect(0, 60, 300, 640)
-    beside = place_card(size, QRect(10, 10, 40, 40), room, panel)
-    assert not beside.rect.intersects(panel) and not beside.rect.intersects(QRect(10, 10, 40, 40))
+    beside = place_card(size, QRect(10, 10, 40, 40), room, panel, QPoint(310, 90))
+    assert beside.rect == QRect(QPoint(310, 90), size) and beside.tip is None

@@ -222,7 +222,7 @@ class LessonView(QWidget):
         count, shown = len(step.hints), session.shown_hints
         self.hint.setVisible(len(shown) < count and not is_done)
         self.hint.setText(f"Hint {len(shown) + 1} of {count}")
-        self.hints.setText("\n".join(shown))
+        self.hints.setText("\n".join(f"{number}. {hint}" for number, hint in enumerate(shown, start=1)))
         self.hints.setVisible(bool(shown) and not is_done)
         self.done.setVisible(is_done and bool(step.explanation))
         self.back.setEnabled(session.index > 0)

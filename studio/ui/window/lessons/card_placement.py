@@ -27,12 +27,15 @@ class Placement:
     """Point of the arrow; None without one."""
 
 
-def place_card(size: QSize, target: QRect | None, room: QRect, avoided: QRect | None = None) -> Placement:
+def place_card(
+    size: QSize, target: QRect | None, room: QRect, avoided: QRect | None = None, refuge: QPoint | None = None
+) -> Placement:
     """The place beside the target where the card covers nothing of it, else the one where it covers least.
 
     Args:
         room: where the card must be
         avoided: what it should not cover either, such as the text of the lesson
+        refuge: corner of the card where there is no room beside the target
     """
     avoided = avoided or QRect()
     if target is None or target.isEmpty():
@@ -46,7 +49,7 @@ def place_card(size: QSize, target: QRect | None, room: QRect, avoided: QRect | 
         for y in (target.bottom() - size.height(), target.top())
         for x in (target.left(), target.right() - size.width())
     ]
-    corners += [QRect(QPoint(avoided.right() + 1, target.bottom() + 1), size)] if avoided.isValid() else []
+    corners = ([] if refuge is None else [QRect(refuge, size)]) + corners
     covering = [_bounded(rect, room) for rect in corners] + [*beside.values()]
 
     def covered(rect: QRect) -> int:

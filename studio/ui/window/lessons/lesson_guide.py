@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 
-from PySide6.QtCore import QObject, QRect, QTimer
+from PySide6.QtCore import QObject, QPoint, QRect, QTimer
 
 from studio.lessons.lesson import Step
 from studio.ui.project.lesson_session import LessonSession
@@ -96,7 +96,7 @@ class LessonGuide(QObject):
             self._timer.stop()
             return
         area = step_targets.find_area(self._window, session.step.target, _nodes(session))
-        self.card.point_at(area, self._panel_rect())
+        self.card.point_at(area, self._panel_rect(), self._canvas_corner())
 
     def _panel_rect(self) -> QRect | None:
         """The Lesson panel in the window, with the tabs above it; None if it is elsewhere or behind another tab."""
@@ -104,6 +104,12 @@ class LessonGuide(QObject):
         if not dock.isVisible() or dock.isFloating() or dock.visibleRegion().isEmpty():
             return None
         return dock.geometry().adjusted(0, -_TABS, 1, 0)
+
+    def _canvas_corner(self) -> QPoint | None:
+        """The top left corner of the canvas in the window, below the tabs of the projects."""
+        if self._window.canvas is None:
+            return None
+        return self._window.canvas.viewport().mapTo(self._window, QPoint(0, 0))
 
     def _show(self, session: LessonSession) -> None:
         if session is not self.session:

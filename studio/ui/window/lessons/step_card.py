@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QPointF, QRect, QRectF, QSize, Qt, Signal
+from PySide6.QtCore import QPoint, QPointF, QRect, QRectF, QSize, Qt, Signal
 from PySide6.QtGui import (
     QAccessible,
     QAccessibleAnnouncementEvent,
@@ -99,8 +99,8 @@ class StepCard(QWidget):
         """Mark the step as done."""
         self.number.setText(f"Done · {self.number.text()}")
 
-    def point_at(self, area: Area | None, avoided: QRect | None = None) -> None:
-        """Show the card beside an area, or in a corner of the window without one; if possible not over `avoided`."""
+    def point_at(self, area: Area | None, avoided: QRect | None = None, refuge: QPoint | None = None) -> None:
+        """Show the card beside an area, or in a corner of the window without one; see `place_card`."""
         if area is not None:
             self._show_frame(area)
         elif self._frame is not None:
@@ -112,7 +112,7 @@ class StepCard(QWidget):
             target = QRect(corner, area.rect.size()).intersected(self._window.rect())
             target = target.adjusted(-area.margin, -area.margin, area.margin, area.margin)
         width = min(_WIDTH, room.width())
-        placement = place_card(QSize(width, self.heightForWidth(width)), target, room, avoided)
+        placement = place_card(QSize(width, self.heightForWidth(width)), target, room, avoided, refuge)
         if placement != self._placement:
             self._placement = placement
             self.setGeometry(placement.rect)
