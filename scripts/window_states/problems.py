@@ -9,7 +9,7 @@ from PySide6.QtTest import QTest
 from screenshots import open_template, until
 from studio.document import edits
 from studio.document.model import Document, Node
-from studio.ui.panels.problems_panel import ProblemRow
+from studio.ui.panels.problem_row import ProblemRow
 from studio.ui.window.main_window import MainWindow
 from window_states.registry import LATIN, state
 

@@ -116,6 +116,17 @@ def trial_overfit_running(window: MainWindow, folder: Path) -> None:
 
 
 @state()
+def diagnosis(window: MainWindow, folder: Path) -> None:
+    project = open_template(window)
+    project.store.edit("Set lr", lambda document: edits.set_param(document, "adam", "lr", 1e-7))
+    until(lambda: project.store.is_checked)
+    window.diagnose()
+    trial = window.project_views[project].trial
+    assert trial is not None
+    until(lambda: not trial.is_running)
+
+
+@state()
 def running(window: MainWindow, folder: Path) -> None:
     """The whole window while a run is in progress."""
     project = _train(window, 1000)

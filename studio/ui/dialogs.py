@@ -178,6 +178,15 @@ def picture_to_save(parent: QWidget, suggestion: Path) -> Path | None:
     return Path(path) if Path(path).suffix else Path(path).with_suffix(f".{chosen[:3].lower()}")
 
 
+def report_to_save(parent: QWidget, suggestion: Path) -> Path | None:
+    """Ask for the file name of a report. Returns None if the user cancels."""
+    filters = "HTML page (*.html);;Markdown (*.md)"
+    path, chosen = QFileDialog.getSaveFileName(parent, "Export report", str(suggestion), filters)
+    if not path:
+        return None
+    return Path(path) if Path(path).suffix else Path(path).with_suffix(".html" if "html" in chosen else ".md")
+
+
 def code_to_save(parent: QWidget, suggestion: Path) -> Path | None:
     """Ask for the file name of Python code. Returns None if the user cancels."""
     path, _ = QFileDialog.getSaveFileName(parent, "Export code", str(suggestion), "Python files (*.py)")

@@ -287,6 +287,15 @@ def overfitting(visit: Visit) -> QWidget:
     return trial
 
 
+@place
+def diagnosing(visit: Visit) -> QWidget:
+    project = visit.open()
+    visit.window.diagnose()
+    trial = visit.window.project_views[project].trial
+    assert trial is not None
+    return trial
+
+
 def _dialog(visit: Visit) -> QDialog:
     """The dialog of the window that is open."""
     [dialog] = [each for each in visit.window.findChildren(QDialog) if each.isVisible()]

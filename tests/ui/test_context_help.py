@@ -17,7 +17,7 @@ from studio.lowering.problems.diagnoses import DIAGNOSES
 from studio.lowering.problems.problem import Fix, Problem
 from studio.nodes.catalogue import catalogue
 from studio.reference.node_pages import section as node_section
-from studio.ui.panels.problems_panel import ProblemRow
+from studio.ui.panels.problem_row import ProblemRow
 from studio.ui.project.project import Project
 from studio.ui.theme import icons, theme
 from studio.ui.widgets.graph_thumbnail import GraphThumbnail

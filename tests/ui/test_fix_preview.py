@@ -14,7 +14,7 @@ from pytestqt.qtbot import QtBot
 
 from studio.document.files import project_files
 from studio.document.model import Document, Node
-from studio.ui.panels.problems_panel import ProblemRow
+from studio.ui.panels.problem_row import ProblemRow
 from studio.ui.window.main_window import MainWindow
 from studio.ui.window.project_view import ProjectView
 from tests.studio.lowering.graphs import digits

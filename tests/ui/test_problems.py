@@ -14,7 +14,8 @@ from studio.lowering.problems.quick_fixes import assign
 from studio.lowering.report import Report
 from studio.nodes.catalogue import catalogue
 from studio.ui.panels.inspector.node_form import NodeForm
-from studio.ui.panels.problems_panel import ProblemRow, ProblemsPanel
+from studio.ui.panels.problem_row import ProblemRow
+from studio.ui.panels.problems_panel import ProblemsPanel
 from studio.ui.project.project import Project
 from studio.ui.project.project_store import ProjectStore
 from studio.ui.widgets.labels import ElidedLabel

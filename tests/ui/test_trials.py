@@ -14,6 +14,7 @@ from studio.document import edits
 from studio.document.model import Document, Endpoint, Node, Wire
 from studio.training import learning_checks
 from studio.ui.project.project import Project
+from studio.ui.trials.learning_rate_dialog import LearningRateDialog
 from studio.ui.trials.trial_dialog import TrialDialog
 from studio.ui.window.main_window import MainWindow
 
@@ -132,6 +133,7 @@ def test_failed_trial_shows_the_reason(
 
 def test_learning_rate_axis_exists_before_the_first_step(qtbot: QtBot, window: MainWindow, project: Project) -> None:
     dialog = open_trial(window, project, "run.find-rate")
+    assert isinstance(dialog, LearningRateDialog)
     low, high = dialog.plot.item.getViewBox().viewRange()[0]
     assert low <= math.log10(learning_checks.MIN_RATE) < math.log10(learning_checks.MAX_RATE) <= high
     qtbot.waitUntil(lambda: "loss" in dialog.verdict.text())

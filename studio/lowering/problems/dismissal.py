@@ -51,6 +51,11 @@ def dismissed_codes(document: Document) -> list[tuple[str, str]]:
     return [(path, code) for path, node in all_nodes(document) for code in node.dismissed]
 
 
+def differ_in_dismissals(old: Document, new: Document) -> bool:
+    """Whether two versions of a document differ in their dismissals and in nothing else."""
+    return restore_all(old) == restore_all(new) if dismissed_codes(old) != dismissed_codes(new) else False
+
+
 def _edit(document: Document, path: str, change: Callable[[tuple[str, ...]], tuple[str, ...]]) -> Document:
     try:
         location, name = locate(document, path)
@@ -70,4 +75,12 @@ def _node(document: Document, path: str) -> Node | None:
     return graph_at(document, location).nodes[name]
 
 
-__all__ = ["can_dismiss", "dismiss", "dismissed_codes", "restore", "restore_all", "with_dismissals"]
+__all__ = [
+    "can_dismiss",
+    "differ_in_dismissals",
+    "dismiss",
+    "dismissed_codes",
+    "restore",
+    "restore_all",
+    "with_dismissals",
+]

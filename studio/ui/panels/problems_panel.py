@@ -1,39 +1,30 @@
-"""The Problems panel: errors and warnings of the graph with their fixes."""
+"""The Problems panel: errors, warnings and hints of the graph, its data and the last run, with their fixes."""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable
 from functools import partial
-from typing import Literal, TypeAlias
 
 from PySide6.QtCore import Qt, Signal
-from PySide6.QtGui import QKeyEvent, QMouseEvent
-from PySide6.QtWidgets import QFrame, QHBoxLayout, QScrollArea, QSizePolicy, QStackedLayout, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QFrame, QMenu, QScrollArea, QStackedLayout, QVBoxLayout, QWidget
 
-from studio.lowering.problems.problem import Problem
+from studio.document.document_errors import EditError
+from studio.document.model import Document
+from studio.lowering.problems.diagnoses import DIAGNOSES
+from studio.lowering.problems.diagnosis import SEVERITIES
+from studio.lowering.problems.dismissal import can_dismiss, dismiss
+from studio.lowering.problems.problem import Fix, Problem
 from studio.lowering.problems.problem_groups import grouped
-from studio.ui.panels.fix_button import FixPreviewTrigger, fix_button
-from studio.ui.project.fix_previewer import FixPreviewer
+from studio.ui.panels.problem_row import Part, ProblemRow
+from studio.ui.panels.problems_header import ProblemsHeader
 from studio.ui.project.project_store import ProjectStore
-from studio.ui.theme import fonts
+from studio.ui.theme import icons
 from studio.ui.widgets.deferred_change import DeferredChange
 from studio.ui.widgets.empty_state import EmptyState
-from studio.ui.widgets.icon_widget import IconWidget
-from studio.ui.widgets.labels import ElidedLabel, label
-from studio.ui.widgets.severity import severity_style
+from studio.ui.widgets.labels import label
 
-Part: TypeAlias = Literal["row", "button"]
 _SHOWN = 200
 """Maximum number of rows; a damaged file may have thousands of problems."""
-_NAME_LENGTH = 36
-"""Maximum number of characters of a node's path in a row."""
-
-
-_NARROWEST_NAME, _NARROWEST_MESSAGE = 96, 160
-_FIX_MODIFIER = Qt.KeyboardModifier.AltModifier
-_KEYS = "Enter shows the node; Up and Down go to other problems."
-_FIX_KEYS = "Alt+Enter applies the fix, Enter shows the node; Up and Down go to other problems."
+_GROUPS = {"error": "Errors", "warning": "Warnings", "hint": "Hints"}
 
 
 class ProblemsPanel(QWidget):
@@ -43,13 +34,19 @@ class ProblemsPanel(QWidget):
     """Name of the node to show."""
     emptied = Signal()
     """The last problem is gone, and it had the keyboard focus."""
+    help_requested = Signal(object)
+    """The ProblemRow that the user asks about."""
+    diagnosis_requested = Signal()
 
     def __init__(self, store: ProjectStore, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._store = store
-        self._problems: tuple[Problem, ...] | None = None
+        self._shown: tuple[object, ...] | None = None
         self._update = DeferredChange(self._show, self)
-        self._empty = EmptyState("ok", "No problems", "Errors and warnings of the graph appear here.")
+        self.header = ProblemsHeader(store)
+        self.header.filter_changed.connect(self._update.run)
+        self.header.diagnosis_requested.connect(self.diagnosis_requested)
+        self._empty = EmptyState("ok", "No problems", "Errors, warnings and hints appear here.")
         self._rows = QWidget()
         self._rows.setObjectName("page")
         self._column = QVBoxLayout(self._rows)
@@ -61,9 +58,15 @@ class ProblemsPanel(QWidget):
         scroll.setFrameShape(QFrame.Shape.NoFrame)
         scroll.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         scroll.setWidget(self._rows)
-        self._stack = QStackedLayout(self)
+        content = QWidget()
+        self._stack = QStackedLayout(content)
         self._stack.addWidget(self._empty)
         self._stack.addWidget(scroll)
+        page = QVBoxLayout(self)
+        page.setContentsMargins(0, 0, 0, 0)
+        page.setSpacing(0)
+        page.addWidget(self.header)
+        page.addWidget(content, 1)
         store.report_changed.connect(self._update.run)
         self._show()
 
@@ -73,28 +76,43 @@ class ProblemsPanel(QWidget):
 
     def _show(self) -> None:
         report = self._store.report
-        if report.problems == self._problems:
+        self.header.refresh()
+        shown = (report.problems, report.dismissed, self.header.hidden)
+        if shown == self._shown:
             return
-        self._problems = report.problems
+        self._shown = shown
         before: list[Part | None] = [row.focus_part() for row in self.rows]
-        for row in self.rows:
-            row.setParent(None)
-            row.deleteLater()
-        while self._column.count():
-            self._column.takeAt(0)
+        self._clear()
         ordered = sorted(grouped(report.problems, report.nodes), key=lambda problem: problem.rank)
-        for problem in ordered[:_SHOWN]:
-            row = ProblemRow(problem, self._go, self._fix, self._store.fix_previewer)
-            self._column.addWidget(row)
+        visible = [problem for problem in ordered if problem.severity not in self.header.hidden]
+        has_groups = len({problem.severity for problem in visible}) > 1
+        for severity in SEVERITIES:
+            members = [problem for problem in visible[:_SHOWN] if problem.severity == severity]
+            if members and has_groups:
+                self._column.addWidget(label(_GROUPS[severity], "section"))
+            for problem in members:
+                self._column.addWidget(self._row(problem))
         self._column.addStretch(1)
-        self._stack.setCurrentIndex(1 if ordered else 0)
+        self._stack.setCurrentIndex(1 if visible else 0)
         for index, part in enumerate(before):
-            if part is not None and ordered:  # keep the keyboard focus, on the next problem if this one is gone
+            if part is not None and visible:  # keep the keyboard focus, on the next problem if this one is gone
                 row = self.rows[min(index, len(self.rows) - 1)]
                 row.show()  # Qt shows new rows later, and a hidden one can lose the focus until then
                 row.take_focus(part)
-        if not ordered and any(before):
+        if not visible and any(before):
             self.emptied.emit()
+
+    def _row(self, problem: Problem) -> ProblemRow:
+        origin = self._store.origin(problem)
+        return ProblemRow(problem, self._go, self._fix, self._store.fix_previewer, self._fill_menu, origin)
+
+    def _clear(self) -> None:
+        while self._column.count():
+            item = self._column.takeAt(0)
+            widget = None if item is None else item.widget()
+            if widget is not None:
+                widget.setParent(None)
+                widget.deleteLater()
 
     def _go(self, problem: Problem) -> None:
         path = problem.node or (problem.wire.target.node if problem.wire else None)
@@ -106,87 +124,39 @@ class ProblemsPanel(QWidget):
         assert problem.fix is not None
         self._store.apply_fix(problem.fix, problem.node)
 
+    def _fill_menu(self, problem: Problem, menu: QMenu) -> None:
+        """The fixes with the recommended one first, dismissal and help."""
+        if problem.fix is not None and problem.others:
+            self._add_fix(menu, problem, problem.fix, " (recommended)")
+            for other in problem.others:
+                self._add_fix(menu, problem, other)
+            menu.addSeparator()
+        menu.setToolTipsVisible(True)
+        dismissal = menu.addAction(icons.themed("mute", "text"), "Do not show again", partial(self._dismiss, problem))
+        dismissal.setEnabled(can_dismiss(problem))
+        dismissal.setToolTip(
+            "Hide this problem at this node; the project file keeps it" if can_dismiss(problem) else "An error stays"
+        )
+        title = DIAGNOSES[problem.code].title if problem.code in DIAGNOSES else problem.code
+        menu.addAction(icons.themed("help", "text"), f"Explain: {title}", partial(self._explain, problem))
 
-class ProblemRow(QFrame):
-    """A problem: severity icon, node, message, fix button."""
+    def _add_fix(self, menu: QMenu, problem: Problem, fix: Fix, suffix: str = "") -> None:
+        action = menu.addAction(f"{fix.title.replace('&', '&&')}{suffix}")
+        action.setToolTip(fix.reason or fix.title)
+        action.hovered.connect(partial(self._store.fix_previewer.begin, fix))
+        menu.aboutToHide.connect(partial(self._store.fix_previewer.end, fix))
+        action.triggered.connect(lambda: self._store.apply_fix(fix, problem.node))
 
-    def __init__(
-        self,
-        problem: Problem,
-        go: Callable[[Problem], None],
-        fix: Callable[[Problem], None],
-        previewer: FixPreviewer,
-    ) -> None:
-        super().__init__()
-        self.problem = problem
-        self._go, self._fix = partial(go, problem), partial(fix, problem)
-        self.setProperty("role", "row")
-        self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
-        self.setCursor(Qt.CursorShape.PointingHandCursor)
-        self.setAccessibleName(f"{problem.severity}: {problem.message}")
-        row = QHBoxLayout(self)
-        row.setContentsMargins(8, 6, 8, 6)
-        row.setSpacing(8)
-        style = severity_style(problem.severity)
-        row.addWidget(IconWidget(style.icon, style.token))
-        if problem.node:
-            row.addWidget(_node_name(problem.node))
-        message = label(_without_name(problem), wrap=True)
-        message.setMinimumWidth(_NARROWEST_MESSAGE)
-        row.addWidget(message, 1)
-        if problem.fix is not None:
-            self.button = fix_button(problem.fix, self._fix, previewer, wraps=True)
-            row.addWidget(self.button, 0, Qt.AlignmentFlag.AlignVCenter)
-            FixPreviewTrigger(self, problem.fix, previewer, hint=_FIX_KEYS, hovers=False)
-        else:
-            self.setToolTip(_KEYS)
-        self.setAccessibleDescription(_KEYS if problem.fix is None else f"{problem.fix.title}. {_FIX_KEYS}")
+    def _dismiss(self, problem: Problem) -> None:
+        def edit(document: Document) -> Document:
+            try:
+                return dismiss(document, problem)
+            except EditError:  # the node is gone since the problem was shown
+                return document
 
-    def _focus_row(self, step: int) -> None:
-        """Focus the row below (1) or above (-1)."""
-        parent = self.parentWidget()
-        rows = [] if parent is None else [row for row in parent.findChildren(ProblemRow) if row.parent() is parent]
-        index = rows.index(self) + step if self in rows else -1
-        if 0 <= index < len(rows):
-            rows[index].setFocus(Qt.FocusReason.TabFocusReason)
+        self._store.edit(f"Dismiss {DIAGNOSES[problem.code].title.lower()} ({problem.node})", edit)
 
-    def focus_part(self) -> Part | None:
-        """The focused part of a row."""
-        if self.hasFocus():
-            return "row"
-        return "button" if self.problem.fix is not None and self.button.hasFocus() else None
-
-    def take_focus(self, part: Part) -> None:
-        """Focus the button, or the row if `part` is "row" or there is no button."""
-        (self.button if part == "button" and self.problem.fix is not None else self).setFocus()
-
-    def mousePressEvent(self, event: QMouseEvent) -> None:
-        self._go()
-        super().mousePressEvent(event)
-
-    def keyPressEvent(self, event: QKeyEvent) -> None:
-        if event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter) and event.modifiers() & _FIX_MODIFIER:
-            if self.problem.fix is not None:
-                self._fix()
-        elif event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter, Qt.Key.Key_Space):
-            self._go()
-        elif event.key() in (Qt.Key.Key_Down, Qt.Key.Key_Up):
-            self._focus_row(1 if event.key() == Qt.Key.Key_Down else -1)
-        else:
-            super().keyPressEvent(event)
-
-
-def _node_name(path: str) -> ElidedLabel:
-    """The path of a node, which leaves room for the message in a narrow panel."""
-    name = ElidedLabel(path, mode=Qt.TextElideMode.ElideMiddle)
-    name.setFont(fonts.monospace(12))
-    name.setMaximumWidth(name.fontMetrics().horizontalAdvance("m" * _NAME_LENGTH))
-    name.setSizePolicy(QSizePolicy.Policy.Maximum, QSizePolicy.Policy.Fixed)
-    name.setMinimumWidth(min(name.sizeHint().width() + 2, _NARROWEST_NAME))
-    name.setToolTip(path)
-    return name
-
-
-def _without_name(problem: Problem) -> str:
-    """The message without the node's name, which is shown before it."""
-    return re.sub(rf"^{re.escape(problem.node)}(:? |\.)", "", problem.message) if problem.node else problem.message
+    def _explain(self, problem: Problem) -> None:
+        row = next((row for row in self.rows if row.problem is problem), None)
+        if row is not None:
+            self.help_requested.emit(row)

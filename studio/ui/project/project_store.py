@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from PySide6.QtCore import QObject, Signal
 
@@ -14,6 +14,7 @@ from studio.document.edit_history import History
 from studio.document.edits import EditError
 from studio.document.locked_nodes import check_locked
 from studio.document.model import Document
+from studio.lowering.problems.dismissal import differ_in_dismissals, with_dismissals
 from studio.lowering.problems.problem import Fix, Problem
 from studio.lowering.report import Report
 from studio.lowering.user_code.document_code import trust_corrected
@@ -27,6 +28,10 @@ if TYPE_CHECKING:
 
 _NEW_NODE_PROBLEMS = ("missing-parameter", "not-wired")
 """Problems of any new node. They are hidden until the node has a wire or the user tried to run it."""
+
+
+Origin: TypeAlias = Literal["graph", "data", "run"]
+"""What shows a problem: the graph, its samples, or the last run."""
 
 
 class ProjectStore(QObject):
@@ -242,6 +247,13 @@ class ProjectStore(QObject):
         """Add a problem of the current run."""
         self.set_run_problems((*self._run_problems, problem))
 
+    def origin(self, problem: Problem) -> Origin:
+        """What shows a problem of the report."""
+        key = problem.code, problem.node
+        if any((each.code, each.node) == key for each in self._run_problems):
+            return "run"
+        return "data" if any((each.code, each.node) == key for each in self._inspection.problems) else "graph"
+
     def add_draft_check(self, problem: Callable[[], str]) -> None:
         """Register a callback that returns a message if a field contains invalid text, else "". Runs are refused
         then."""
@@ -287,7 +299,8 @@ class ProjectStore(QObject):
         new = self.document
         if new is old:
             return
-        self._run_problems = ()
+        if self._run_problems and not differ_in_dismissals(old, new):
+            self._run_problems = ()
         self.fix_previewer.end()
         self.document_changed.emit(old, new)
         self.select(_selection_after_change(self._selection, old, new, restored_selection))
@@ -308,13 +321,16 @@ class ProjectStore(QObject):
         found = checked.problems
         ready = self._attempted_nodes | {end.node for wire in self.document.wires for end in (wire.source, wire.target)}
         problems = tuple(each for each in found if each.code not in _NEW_NODE_PROBLEMS or each.node in ready)
-        known = {(problem.code, problem.node) for problem in problems}
-        problems += tuple(
+        known = {(problem.code, problem.node) for problem in (*problems, *checked.dismissed)}
+        of_run = [
             problem
-            for problem in self._run_problems
+            for problem in with_dismissals(self._run_problems, self.document)
             if problem.node is None or (problem.code, problem.node) not in known
-        )
-        report = replace(checked, problems=problems) if problems != found else checked
+        ]
+        problems += tuple(problem for problem in of_run if not problem.dismissed)
+        dismissed = (*checked.dismissed, *(problem for problem in of_run if problem.dismissed))
+        changed = problems != found or dismissed != checked.dismissed
+        report = replace(checked, problems=problems, dismissed=dismissed) if changed else checked
         self._report = report
         self.report_changed.emit(report)
 

@@ -21,11 +21,11 @@ _ABOUT = (
 
 class LearningRateDialog(TrialDialog):
     def __init__(self, store: ProjectStore, parent: QWidget) -> None:
-        plot = TrialPlot("Learning rate", MIN_RATE, MAX_RATE, log_x=True)
+        self.plot = TrialPlot("Learning rate", MIN_RATE, MAX_RATE, log_x=True)
         items = search_learning_rate(store.request_report(), name=store.name)
         self._tried: list[fit.LearningRateTrial] = []
         self._found: fit.LearningRateSuggestion | None = None
-        super().__init__(store, items, plot, "Find a learning rate", _ABOUT, SEARCH_STEPS, parent)
+        super().__init__(store, items, self.plot, "Find a learning rate", _ABOUT, SEARCH_STEPS, parent)
 
     def show_item(self, item: object) -> None:
         if isinstance(item, fit.LearningRateTrial):
@@ -38,6 +38,7 @@ class LearningRateDialog(TrialDialog):
             self._found = item
 
     def show_result(self) -> None:
+        self.plot.fit()
         found = self._found
         if found is None:
             return

@@ -20,10 +20,10 @@ _ABOUT = (
 
 class OverfitDialog(TrialDialog):
     def __init__(self, store: ProjectStore, parent: QWidget) -> None:
-        plot = TrialPlot("Training steps on one batch", 0, OVERFIT_STEPS)
+        self.plot = TrialPlot("Training steps on one batch", 0, OVERFIT_STEPS)
         items = overfit_batch(store.request_report(), name=store.name)
         self._trained: list[fit.OverfitStep] = []
-        super().__init__(store, items, plot, "Overfit one batch", _ABOUT, OVERFIT_STEPS, parent)
+        super().__init__(store, items, self.plot, "Overfit one batch", _ABOUT, OVERFIT_STEPS, parent)
 
     def show_item(self, item: object) -> None:
         if isinstance(item, fit.OverfitStep):
@@ -33,6 +33,7 @@ class OverfitDialog(TrialDialog):
             self.plot.show_values([float(t.step) for t in self._trained], [t.loss for t in self._trained])
 
     def show_result(self) -> None:
+        self.plot.fit()
         if not self._trained:
             return
         last = self._trained[-1]

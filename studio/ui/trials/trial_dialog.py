@@ -1,18 +1,17 @@
-"""Base class of the trial dialogs: plot, progress, result, cancel."""
+"""Base class of the trial dialogs: content such as a plot, progress, result, cancel."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Literal
+from typing import Literal, TypeAlias
 
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QCloseEvent
-from PySide6.QtWidgets import QDialog, QHBoxLayout, QProgressBar, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QDialog, QHBoxLayout, QProgressBar, QPushButton, QVBoxLayout, QWidget
 
 from studio.training.session_events import Failed
 from studio.ui.background_task import BackgroundTask
 from studio.ui.project.project_store import ProjectStore
-from studio.ui.trials.trial_plot import TrialPlot
 from studio.ui.widgets import buttons
 from studio.ui.widgets.icon_widget import IconWidget
 from studio.ui.widgets.labels import label
@@ -29,7 +28,7 @@ class TrialDialog(QDialog):
         self,
         store: ProjectStore,
         items: Iterator[object],
-        plot: TrialPlot,
+        content: QWidget,
         title: str,
         about: str,
         steps: int,
@@ -39,7 +38,6 @@ class TrialDialog(QDialog):
         self.store = store
         self.document = store.document
         """Document at the start of the trial."""
-        self.plot = plot
         self.setWindowTitle(title)
         self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         self.resize(600, 460)
@@ -48,7 +46,7 @@ class TrialDialog(QDialog):
         column.setSpacing(12)
         column.addWidget(label(title, "heading"))
         column.addWidget(label(about, "dim", wrap=True))
-        column.addWidget(plot, 1)
+        column.addWidget(content, 1)
         self.progress = QProgressBar()
         self.progress.setRange(0, steps)
         self.progress.setTextVisible(False)
@@ -85,13 +83,14 @@ class TrialDialog(QDialog):
         self._icon.show()
         self.verdict.setText(text)
 
-    def add_button(self, title: str, run: Callable[[], object], *, kind: str = "") -> None:
+    def add_button(self, title: str, run: Callable[[], object], *, kind: str = "") -> QPushButton:
         """Add a button before the Close button."""
         button = buttons.text_button(title, run, kind=kind)
         self._buttons.insertWidget(self._buttons.count() - 1, button)
         if kind == "primary":
             button.setDefault(True)
             button.setFocus()
+        return button
 
     def closeEvent(self, event: QCloseEvent) -> None:
         self._task.close()
@@ -125,5 +124,8 @@ class TrialDialog(QDialog):
         self.progress.setValue(self.progress.maximum())
         self.progress.hide()
         self.close_button.setText("Close")
-        self.plot.fit()
         self.show_result()
+
+
+TrialFactory: TypeAlias = Callable[[ProjectStore, QWidget], TrialDialog]
+"""Makes the dialog of a trial of a project, with its parent."""

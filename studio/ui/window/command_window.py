@@ -136,3 +136,6 @@ class CommandWindow(QMainWindow):
 
     def overfit(self) -> None:
         raise NotImplementedError
+
+    def diagnose(self) -> None:
+        raise NotImplementedError

@@ -21,7 +21,7 @@ from studio.reference.node_pages import section
 from studio.reference.problem_pages import example_of, problem_section
 from studio.reference.template_pages import template_section
 from studio.ui.canvas.overlays.canvas_tooltips import shape_at
-from studio.ui.panels.problems_panel import ProblemRow
+from studio.ui.panels.problem_row import ProblemRow
 from studio.ui.widgets.graph_thumbnail import GraphThumbnail
 from studio.ui.window.command_window import CommandWindow
 from studio.ui.window.dock import Dock
@@ -46,7 +46,11 @@ class Topic(NamedTuple):
 
 
 def show_context_help(window: CommandWindow) -> None:
-    topic = topic_of(window, QApplication.focusWidget())
+    show_topic(window, topic_of(window, QApplication.focusWidget()))
+
+
+def show_topic(window: CommandWindow, topic: Topic) -> None:
+    """Show a topic in a help page."""
     picture = GraphThumbnail(topic.graph, catalogue()) if topic.graph else None
     page = HelpPage(topic.title, topic.text, window, picture)
     page.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)

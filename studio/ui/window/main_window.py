@@ -28,14 +28,18 @@ from studio.ui.project.open_projects import OpenProjects
 from studio.ui.project.project import Project
 from studio.ui.settings import Settings
 from studio.ui.theme.theme import ThemeManager
+from studio.ui.trials.diagnosis_dialog import DiagnosisDialog
 from studio.ui.trials.learning_rate_dialog import LearningRateDialog
 from studio.ui.trials.overfit_dialog import OverfitDialog
+from studio.ui.trials.trial_dialog import TrialFactory
 from studio.ui.widgets.announcement import announce
 from studio.ui.widgets.choice_palette import ChoicePalette
 from studio.ui.widgets.labels import shortened
 from studio.ui.widgets.plain_keys import PlainKeyFilter
 from studio.ui.window import menu_bar
 from studio.ui.window.command_window import CommandWindow
+from studio.ui.window.context_help import show_topic, topic_of
+from studio.ui.window.diagnosis_offer import DiagnosisOffer
 from studio.ui.window.dock_area import DockArea
 from studio.ui.window.file_actions import FileActions
 from studio.ui.window.lessons.lesson_actions import LessonActions
@@ -267,18 +271,18 @@ class MainWindow(CommandWindow):
             self.project.runner.request_snapshot()
 
     def find_rate(self) -> None:
-        """Open the learning-rate finder."""
         self._open_trial(LearningRateDialog)
 
     def overfit(self) -> None:
-        """Open the dialog that overfits a single batch."""
         self._open_trial(OverfitDialog)
 
-    def _open_trial(self, dialog_type: type[LearningRateDialog] | type[OverfitDialog]) -> None:
-        if self.project is not None:
-            trial = self.project_views[self.project].open_trial(dialog_type)
-            if trial is not None:
-                trial.other_trial_requested.connect(self.commands.run)
+    def diagnose(self) -> None:
+        self._open_trial(DiagnosisDialog)
+
+    def _open_trial(self, make: TrialFactory) -> None:
+        trial = None if self.project is None else self.project_views[self.project].open_trial(make)
+        if trial is not None:
+            trial.other_trial_requested.connect(self.commands.run)
 
     def review_code(self) -> None:
         """Show the Python code of the project that is not trusted."""
@@ -476,6 +480,9 @@ class MainWindow(CommandWindow):
         project_view.status_message.connect(self.status.show_status)
         project_view.graph_break_requested.connect(self.show_compile)
         project_view.problems_requested.connect(self.show_problems)
+        project_view.problems.diagnosis_requested.connect(self.diagnose)
+        DiagnosisOffer(project.runner, self.show_notification, self.diagnose)
+        project_view.problems.help_requested.connect(lambda row: show_topic(self, topic_of(self, row)))
         project_view.overlay.toggled.connect(self.commands.refresh)
         project_view.heat_map.changed.connect(self.commands.refresh)
         project_view.comparison.changed.connect(self.commands.refresh)

@@ -46,9 +46,7 @@ from studio.ui.project.transform_fitter import TransformFitter
 from studio.ui.project.wire_statistics import WireStatisticsSource
 from studio.ui.settings import Settings
 from studio.ui.theme.theme import ThemeManager
-from studio.ui.trials.learning_rate_dialog import LearningRateDialog
-from studio.ui.trials.overfit_dialog import OverfitDialog
-from studio.ui.trials.trial_dialog import TrialDialog
+from studio.ui.trials.trial_dialog import TrialDialog, TrialFactory
 from studio.ui.widgets import buttons
 
 _LIVE_VALUES_MS = 200
@@ -307,7 +305,7 @@ class ProjectView(QObject):
         """Scale of the canvas."""
         return self.canvas.camera.scale
 
-    def open_trial(self, dialog_type: type[LearningRateDialog] | type[OverfitDialog]) -> TrialDialog | None:
+    def open_trial(self, make: TrialFactory) -> TrialDialog | None:
         """Open a trial dialog, replacing an open one. Returns None if a run cannot start."""
         store = self.project.store
         if reason := store.prepare_run():
@@ -315,7 +313,7 @@ class ProjectView(QObject):
             self._show_refusal_reason()
             return None
         self._end_trial()
-        trial = self.trial = dialog_type(store, self.canvas.window())
+        trial = self.trial = make(store, self.canvas.window())
         trial.closed.connect(partial(self._on_trial_closed, trial))
         trial.show()
         return trial

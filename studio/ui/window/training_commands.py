@@ -122,6 +122,18 @@ def training_commands(window: CommandWindow) -> Iterator[Command]:
         words="compiler fusion profile performance speed",
     )
     yield Command(
+        "run.diagnose",
+        "Diagnose the loss…",
+        window.diagnose,
+        ("Ctrl+Shift+L",),
+        "Run",
+        "search",
+        help="Find out why the loss does not fall, with nine experiments on a copy of the project",
+        enabled=when(window, lambda _: True),
+        separated=True,
+        words="why not falling learning flat debug experiments gradients labels wrong help",
+    )
+    yield Command(
         "run.find-rate",
         "Find a learning rate…",
         window.find_rate,
@@ -130,7 +142,6 @@ def training_commands(window: CommandWindow) -> Iterator[Command]:
         "scheduler",
         help="Train a few batches with increasing learning rates and plot the loss",
         enabled=when(window, lambda _: True),
-        separated=True,
         words="lr finder range test",
     )
     yield Command(

@@ -1,0 +1,90 @@
+"""The dialog that finds out why the loss does not fall."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+
+from PySide6.QtWidgets import QWidget
+
+from studio.document.document_errors import FileError
+from studio.lowering.problems.problem import Fix, Problem
+from studio.training.experiments.diagnosis_run import EXPERIMENTS, Conclusion, diagnose
+from studio.training.experiments.experiment import ExperimentProgress, ExperimentStarted, Result
+from studio.training.experiments.report_files import write_report
+from studio.ui import dialogs
+from studio.ui.panels.fix_button import FixPreviewTrigger
+from studio.ui.project.project_store import ProjectStore
+from studio.ui.trials.diagnosis_view import DiagnosisView
+from studio.ui.trials.trial_dialog import TrialDialog
+from studio.ui.widgets.announcement import announce
+
+_ABOUT = "Runs nine experiments on a copy of the project, usually in less than a minute. The project is not changed."
+_TICKS = 100
+"""Steps of the progress bar per experiment."""
+
+
+class DiagnosisDialog(TrialDialog):
+    def __init__(self, store: ProjectStore, parent: QWidget) -> None:
+        self.view = DiagnosisView(self._apply, store.fix_previewer)
+        self.conclusion: Conclusion | None = None
+        self._done = 0
+        items = diagnose(store.request_report(), name=store.name, clock=time.monotonic)
+        title = "Why is the loss not falling?"
+        super().__init__(store, items, self.view, title, _ABOUT, len(EXPERIMENTS) * _TICKS, parent)
+        self.resize(820, 560)
+
+    def show_item(self, item: object) -> None:
+        match item:
+            case ExperimentStarted():
+                self._done = item.number - 1
+                self.view.start(item)
+                self.verdict.setText(f"{item.number} of {item.count}: {item.title}")
+            case ExperimentProgress():
+                self.view.advance(item)
+                self.progress.setValue(round((self._done + item.share) * _TICKS))
+            case Result():
+                self.view.finish(item)
+                self.progress.setValue((self._done + 1) * _TICKS)
+            case Conclusion():
+                self.conclusion = item
+            case _:
+                pass
+
+    def show_result(self) -> None:
+        if self.conclusion is None:
+            return
+        found = self.conclusion
+        is_fine = all(result.verdict != "problem" for result in found.results)
+        self.show_message(found.summary, "ok" if is_fine else "warning")
+        announce(self, found.summary)
+        cause = found.cause
+        self.add_button("Export report…", self._export)
+        if cause is None:
+            return
+        self.view.reveal(next(result.key for result in found.results if _has(result, cause)))
+        if cause.fix is not None:
+            fix = cause.fix
+            button = self.add_button(fix.title, lambda: self._apply(fix, cause), kind="primary")
+            FixPreviewTrigger(button, fix, self.store.fix_previewer)
+
+    def _apply(self, fix: Fix, problem: Problem) -> None:
+        """Apply a fix and close, since the results are those of the project before it."""
+        self.store.apply_fix(fix, problem.node)
+        self.close()
+
+    def _export(self) -> None:
+        assert self.conclusion is not None
+        folder = self.store.path.parent if self.store.path is not None else Path.home()
+        path = dialogs.report_to_save(self, folder / f"{self.store.name} diagnosis.html")
+        if path is None:
+            return
+        try:
+            write_report(path, self.conclusion, self.store.name)
+        except FileError as error:
+            dialogs.message(self, "The report was not written.", str(error))
+
+
+def _has(result: Result, cause: Problem) -> bool:
+    """Whether a result has the problem that is the cause."""
+    return any(problem.code == cause.code and problem.node == cause.node for problem in result.problems)
