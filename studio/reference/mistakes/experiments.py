@@ -9,7 +9,7 @@ from pathlib import Path
 from studio.document import edits
 from studio.document.model import Document, Node
 from studio.reference.mistakes.mistake import Goal, Mistake
-from studio.reference.mistakes.projects import digits
+from studio.reference.mistakes.projects import digits, wire
 
 _LEARNED = Goal("val_loss", 0.9, epochs=6, is_highest=True)
 _FIRST: dict[str, str | Node] = {"flatten": "nn.Flatten", "hidden": Node("nn.Linear", {"out_features": 32})}
@@ -26,8 +26,11 @@ def _rate(rate: float, _: Path, optimizer: str = "optim.SGD") -> Document:
     return _network(Node(optimizer, {"lr": rate}))
 
 
-def _large_inputs(_: Path) -> Document:
-    return edits.set_param(_network(), "scale", "mean", 1e6)
+def _large_scores(_: Path) -> Document:
+    found = edits.add(_network(), "larger", Node("ops.mul", {"y": 1000.0}))
+    found = edits.disconnect(found, [wire("logits.output -> cross_entropy.input")])
+    found = edits.connect(found, wire("logits.output -> larger.x"))
+    return edits.connect(found, wire("larger.output -> cross_entropy.input"))
 
 
 def _threshold(_: Path) -> Document:
@@ -49,7 +52,7 @@ def _mistake(name: str, code: str, node: str, plant: Callable[[Path], Document],
 EXPERIMENTS: tuple[Mistake, ...] = (
     _mistake("tiny_rate_of_sgd", "learning-rate-too-low", "adam", partial(_rate, 6e-4), has_fix=True),
     _mistake("huge_rate_of_sgd", "learning-rate-too-high", "adam", partial(_rate, 3.0), has_fix=True),
-    _mistake("inputs_far_from_zero", "high-first-loss", "cross_entropy", _large_inputs, has_fix=False),
+    _mistake("scores_multiplied_by_1000", "high-first-loss", "cross_entropy", _large_scores, has_fix=False),
     _mistake("outputs_cut_to_zero", "unused-inputs", "hardshrink", _threshold, has_fix=False),
     _mistake("ten_sigmoid_layers", "vanishing-gradients", "hidden", _deep_sigmoid, has_fix=False),
 )

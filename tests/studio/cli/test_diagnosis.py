@@ -16,7 +16,7 @@ from studio.document.files.project_templates import template, templates
 from studio.document.model import Document, Node
 from studio.lowering.check import check
 from studio.nodes.catalogue import catalogue
-from studio.reference.mistakes.projects import digits
+from studio.reference.mistakes.projects import digits, wire
 from studio.training.experiments.diagnosis_run import EXPERIMENTS, Conclusion, DiagnosisEvent, diagnose
 from studio.training.experiments.experiment import Curves, ExperimentProgress, ExperimentStarted, Series
 from studio.training.experiments.report_files import html_report, markdown_report
@@ -69,6 +69,16 @@ def test_a_low_learning_rate_gets_a_fix_that_was_tried() -> None:
     assert cause is not None and (cause.code, cause.node) == ("learning-rate-too-low", "adam")
     assert cause.fix is not None and "fell to" in cause.fix.reason
     assert concluded(cause.fix.edit(document)).cause is None
+
+
+def test_targets_that_a_graph_makes_equal_are_named() -> None:
+    document = edits.add(network(), "same", Node("ops.mul", {"y": 0}))
+    document = edits.disconnect(document, [wire("batches.target -> cross_entropy.target")])
+    for text in ("batches.target -> same.x", "same.output -> cross_entropy.target"):
+        document = edits.connect(document, wire(text))
+    cause = concluded(document).cause
+    assert cause is not None and (cause.code, cause.node) == ("unfit-targets", "cross_entropy")
+    assert "all 512 targets have the value 0" in cause.message
 
 
 def test_closing_cancels() -> None:
