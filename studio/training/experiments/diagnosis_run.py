@@ -118,7 +118,8 @@ def conclude(results: tuple[Result, ...], report: Report, seconds: float) -> Con
         text = f"The loss falls in a short training, but the check has a warning: {first.problems[0].message}"
         return Conclusion(text, cause, results, seconds)
     place = f" at {cause.node}" if cause is not None and cause.node is not None else ""
-    return Conclusion(f"Most probable cause{place}: {first.summary}", _within(cause, report), results, seconds)
+    text = first.summary if cause is None else cause.message
+    return Conclusion(f"Most probable cause{place}: {text}", _within(cause, report), results, seconds)
 
 
 def _within(cause: Problem | None, report: Report) -> Problem | None:

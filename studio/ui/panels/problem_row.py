@@ -24,7 +24,7 @@ from studio.ui.widgets.severity import severity_style
 Part: TypeAlias = Literal["row", "button"]
 _NAME_LENGTH = 36
 """Maximum number of characters of a node's path in a row."""
-_NARROWEST_NAME, _NARROWEST_MESSAGE = 96, 160
+_NARROWEST_NAME, _NARROWEST_MESSAGE = 96, 112
 _MEASURED = 4
 """Maximum number of measured values in a row; F1 shows all."""
 _FIX_MODIFIER = Qt.KeyboardModifier.AltModifier

@@ -23,6 +23,7 @@ WITHOUT_EXAMPLE: dict[str, str] = {
     **dict.fromkeys(("merged-numbers", "stray-class", "unreadable", "skipped", "missing-class"), _SAMPLES),
     "misfit-normalization": _SAMPLES,
     **dict.fromkeys(("diverged", "validation-not-finite", "slow-data"), _RUNS),
+    "oscillating-loss": "tests of curves check it; in a run another problem comes first",
     "not-learning": "a more specific experiment names the cause in every sound project",
     "unfit-targets": "data shows it first; tests/studio/cli/test_diagnosis.py makes such targets in a graph",
     **dict.fromkeys(("untrusted-code", "code-failed", "unsafe-code"), "it is about trust and failures of code"),
