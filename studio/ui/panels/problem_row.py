@@ -32,6 +32,7 @@ _KEYS = "Enter shows the node; Up and Down go to other problems."
 _FIX_KEYS = "Alt+Enter applies the fix, Enter shows the node; Up and Down go to other problems."
 _ORIGINS: dict[Origin, str] = {"graph": "", "data": "From the data", "run": "From the last run"}
 
+
 class ProblemRow(QFrame):
     """A problem: severity icon, node, message with what was measured, fix button, menu.
 
