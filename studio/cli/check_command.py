@@ -9,8 +9,10 @@ import typer
 from studio.cli.error_output import BAD_INPUT, print_json, print_text
 from studio.cli.error_reporting import report_errors
 from studio.cli.shared_options import Assignments, File, Json, Trust, print_problems, project_folder, read_project
+from studio.document.model import Document
 from studio.lowering.check import check as check_document
 from studio.lowering.problems.problem_groups import grouped
+from studio.lowering.report import Report
 from studio.nodes.catalogue import catalogue
 from studio.training.data.data_inspector import DataInspector, Inspection
 
@@ -40,16 +42,21 @@ def check(
             figures["data"] = [part.as_dict() for part in inspection.looked_at]
         counts = {"errors": errors, "warnings": warnings, "hints": hints, "dismissed": len(report.dismissed)}
         print_json({"event": "checked", **counts, **figures})
-        return
-    for part in inspection.looked_at:
-        print_text(f"{file}: looked at {part}")
-    if not errors:
-        texts = [_count(len(grouped(report.warnings, document.nodes)), "warning")]
-        texts += [_count(len(grouped(report.hints, document.nodes)), "hint")] if hints else []
-        texts += [f"{len(report.dismissed):,} dismissed"] if report.dismissed else []
-        print_text(f"{file}: no errors, {', '.join(texts)}, {report.parameters:,} parameters")
+    else:
+        for part in inspection.looked_at:
+            print_text(f"{file}: looked at {part}")
+        if not errors:
+            print_text(f"{file}: no errors, {_summary(report, document)}, {report.parameters:,} parameters")
     if errors:
         raise typer.Exit(BAD_INPUT)
+
+
+def _summary(report: Report, document: Document) -> str:
+    """The numbers of warnings, hints and dismissed problems."""
+    texts = [_count(len(grouped(report.warnings, document.nodes)), "warning")]
+    texts += [_count(len(grouped(report.hints, document.nodes)), "hint")] if report.hints else []
+    texts += [f"{len(report.dismissed):,} dismissed"] if report.dismissed else []
+    return ", ".join(texts)
 
 
 def _count(number: int, noun: str) -> str:
