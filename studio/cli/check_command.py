@@ -6,8 +6,9 @@ from typing import Annotated
 
 import typer
 
-from studio.cli.error_output import BAD_INPUT, print_json, print_text
+from studio.cli.error_output import BAD_INPUT, InputError, print_json, print_text
 from studio.cli.error_reporting import report_errors
+from studio.cli.lazy_commands import load
 from studio.cli.shared_options import Assignments, File, Json, Trust, print_problems, project_folder, read_project
 from studio.document.model import Document
 from studio.lowering.check import check as check_document
@@ -24,10 +25,30 @@ def check(
     data: Annotated[
         bool, typer.Option("--data", help="Also look at samples of the data, at most for about 2 seconds.")
     ] = False,
+    fix: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--fix",
+            metavar="[all|CODE|NODE:CODE]",
+            help="Apply the fixes of these problems to FILE (default: all). Repeatable.",
+        ),
+    ] = None,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="With --fix: show the changes without saving them.")
+    ] = False,
+    trials: Annotated[
+        bool, typer.Option("--trials/--no-trials", help="With --fix: measure fixes that claim better training.")
+    ] = True,
     as_json: Json = False,
 ) -> None:
+    if fix is not None:
+        fix_file = load("studio.cli.fix_file:fix_file")
+        fix_file(file, fix, assignments, trust=trust, data=data, dry_run=dry_run, trials=trials, as_json=as_json)
+        return
     inspection = Inspection()
     with report_errors(as_json=as_json):
+        if dry_run:
+            raise InputError("--dry-run needs --fix.")
         document = read_project(file, assignments, trust=trust)
         report = check_document(document, catalogue(), base=project_folder(file))
         if data:

@@ -66,6 +66,9 @@ COMMANDS = {
 }
 """For each command its function or mapping of subcommands, and its help."""
 
+_OPTIONAL_VALUES = {"--resume": "", "--fix": "all"}
+"""Options that can be given without a value, and the value that they then have."""
+
 metadata = lazy.module("importlib.metadata")
 _ParserError: type[Exception] = typer.BadParameter.__mro__[2]
 """Base class of the option parser's errors, ClickException; depending on its version, typer brings a copy of click."""
@@ -102,7 +105,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _exit_code(arguments: Sequence[str]) -> int:
     try:
-        code = app(_fill_resume(arguments), prog_name="gradwire", standalone_mode=False)
+        code = app(_fill_optional_values(arguments), prog_name="gradwire", standalone_mode=False)
     except _ParserError as error:
         return load("studio.cli.usage_errors:report_usage_error")(error, arguments, COMMANDS)
     except SystemExit as end:
@@ -112,12 +115,12 @@ def _exit_code(arguments: Sequence[str]) -> int:
     return code if isinstance(code, int) else 0
 
 
-def _fill_resume(arguments: Sequence[str]) -> list[str]:
-    """Give `--resume` without a run an empty value: typer has no options with an optional value."""
+def _fill_optional_values(arguments: Sequence[str]) -> list[str]:
+    """Give `--resume` and `--fix` without a value their default: typer has no options with an optional value."""
     filled = list(arguments)
     for index, (argument, following) in enumerate(zip(arguments, [*arguments[1:], "-"], strict=False)):
-        if argument == "--resume" and (following.startswith("-") or following.endswith(SUFFIX)):
-            filled[index] = "--resume="
+        if argument in _OPTIONAL_VALUES and (following.startswith("-") or following.endswith(SUFFIX)):
+            filled[index] = f"{argument}={_OPTIONAL_VALUES[argument]}"
     return filled
 
 

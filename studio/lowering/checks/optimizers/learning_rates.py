@@ -46,6 +46,10 @@ _LARGE_INPUT = 16.0
 
 _CYCLE = 5
 """Factor of the highest rate of a cycle, which lasts only a moment."""
+_ONE_RATE = frozenset({"optim.LBFGS", "optim.Adadelta"})
+"""Optimizers that are made for a rate of about 1."""
+_HIGHER = 5
+"""Factor of the other rate that is offered; a trial tells which trains better."""
 LONGEST_MOMENTUM = 0.995
 """Momentum of a mean over the last 200 gradients."""
 _USUAL: Mapping[str, float] = {"optim.RMSprop": 0.001, "optim.Adamax": 0.002, "optim.NAdam": 0.002}
@@ -84,7 +88,7 @@ def usual_rate(flow: Dataflow, optimizer: str) -> float:
         loss_scale.loss_key(flow, loss.name) in loss_scale.UNBOUNDED
         for loss in loss_scale.minimized_losses(flow, optimizer)
     )
-    return float(f"{(0.02 if is_unbounded else 0.1) / momentum_gain(facts.arguments.values):.1g}")
+    return float(f"{(0.02 if is_unbounded else 0.2) / momentum_gain(facts.arguments.values):.1g}")
 
 
 def momentum_gain(values: Mapping[str, Any]) -> float:
@@ -111,26 +115,29 @@ def _highest_rate(flow: Dataflow, optimizer: str) -> _Rate | None:
 def _check(flow: Dataflow, rate: _Rate) -> Iterator[Problem]:
     facts = flow.facts[rate.optimizer]
     if rate.value == 0:
-        yield _problem(flow, rate, "learning-rate-zero", f"{rate.phrase}, so the weights do not change.")
+        yield _rate_problem(flow, rate, "learning-rate-zero", f"{rate.phrase}, so the weights do not change.")
     elif facts.type.group == ADAPTIVE:
         yield from _check_adaptive(flow, rate)
     elif facts.type.key in _DESCENT:
         yield from _check_descent(flow, rate)
     elif rate.value > _HIGHEST_PLAIN.get(facts.type.key, rate.value):
         consequence = f"far above the usual {usual_rate(flow, rate.optimizer):g}, so training does not converge."
-        yield _problem(flow, rate, "learning-rate-high", f"{rate.phrase}, {consequence}")
+        yield _rate_problem(flow, rate, "learning-rate-high", f"{rate.phrase}, {consequence}")
     elif facts.type.key == "optim.LBFGS" and rate.value < _LOWEST_LINE_SEARCH:
         consequence = f"so each step goes only {rate.value:.2%} of the way that it computed."
-        yield _problem(flow, rate, "learning-rate-too-low", f"{rate.phrase}, {consequence}")
+        yield _rate_problem(flow, rate, "learning-rate-too-low", f"{rate.phrase}, {consequence}")
 
 
-def _problem(flow: Dataflow, rate: _Rate, code: str, message: str) -> Problem:
+def _rate_problem(flow: Dataflow, rate: _Rate, code: str, message: str) -> Problem:
     usual = usual_rate(flow, rate.optimizer)
     if rate.param != "lr" and flow.graph.types[rate.optimizer].group == ADAPTIVE:
         usual *= _CYCLE
     fix = quick_fixes.assign(rate.node, rate.param, usual)
     evidence = {"learning_rate": rate.value, "usual": usual}
-    return Problem("warning", code, f"{message} {fix.title}.", node=rate.node, fix=fix, evidence=evidence)
+    message = f"{message} {fix.title}."
+    is_tried = rate.param == "lr" and flow.graph.types[rate.optimizer].key not in _ONE_RATE
+    higher = (quick_fixes.assign(rate.node, "lr", float(f"{usual * _HIGHER:.1g}")),) if is_tried else ()
+    return Problem("warning", code, message, node=rate.node, fix=fix, others=higher, evidence=evidence)
 
 
 # -- adaptive optimizers --------------------------------------------------------------------------
@@ -141,7 +148,7 @@ def _check_adaptive(flow: Dataflow, rate: _Rate) -> Iterator[Problem]:
     highest = _HIGHEST_ADAPTIVE.get(key, _HIGHEST_OF_OTHERS)
     if rate.value > highest or (rate.value == highest and _is_deep(flow, rate.optimizer)):
         effect = f"{title} changes each weight by about the learning rate in every step, so training does not converge."
-        yield _problem(flow, rate, "learning-rate-high", f"{rate.phrase}. {effect}")
+        yield _rate_problem(flow, rate, "learning-rate-high", f"{rate.phrase}. {effect}")
         return
     lowest = _LOWEST_ADAPTIVE.get(key, _LOWEST_OF_OTHERS) / (_FINE_TUNING if _has_frozen(flow) else 1)
     steps = _steps(flow) if rate.value <= lowest else None
@@ -150,7 +157,7 @@ def _check_adaptive(flow: Dataflow, rate: _Rate) -> Iterator[Problem]:
     path = rate.value * (2 * sqrt(steps) if key == "optim.Adagrad" else steps)
     if path < _SHORTEST_PATH:
         effect = f"so the {steps:,} steps of the training can change each weight by only about {path:.2g}."
-        yield _problem(flow, rate, "learning-rate-too-low", f"{rate.phrase}, {effect}")
+        yield _rate_problem(flow, rate, "learning-rate-too-low", f"{rate.phrase}, {effect}")
 
 
 def _is_deep(flow: Dataflow, optimizer: str) -> bool:
@@ -187,7 +194,7 @@ def _check_descent(flow: Dataflow, rate: _Rate) -> Iterator[Problem]:
         through = f", with momentum {values['momentum']:g} in effect {step:.3g}" if gain > 1 else ""
         weight = max(abs(loss.weight) for loss in losses)
         through += f", for a loss with a weight of {weight:g}" if weight > 1 else ""
-        yield _problem(flow, rate, "learning-rate-high", f"{rate.phrase}{through}, so training does not converge.")
+        yield _rate_problem(flow, rate, "learning-rate-high", f"{rate.phrase}{through}, so training does not converge.")
     elif losses:
         yield from _check_low_descent(flow, rate, step, losses)
 
@@ -236,7 +243,7 @@ def _check_low_descent(flow: Dataflow, rate: _Rate, step: float, losses: list[We
     if steps is None or step * weight * steps >= _SHORTEST_DESCENT or _has_large_inputs(flow):
         return
     effect = f"so the {steps:,} steps of the training hardly change the weights."
-    yield _problem(flow, rate, "learning-rate-too-low", f"{rate.phrase}, {effect}")
+    yield _rate_problem(flow, rate, "learning-rate-too-low", f"{rate.phrase}, {effect}")
 
 
 def _sum_factor(flow: Dataflow, loss: WeightedLoss) -> float:

@@ -162,7 +162,7 @@ def _check_zero(flow: Dataflow, curve: _Curve) -> Problem | None:
     elif "total_iters" in curve.values:
         fix = quick_fixes.assign(curve.name, "total_iters", curve.total)
     message = f"{curve.name} sets the learning rate of {_optimizer(flow, curve)} to 0 {first}."
-    return _problem(curve, "warning", "schedule-zero", message, fix)
+    return _curve_problem(curve, "warning", "schedule-zero", message, fix)
 
 
 def _usual(curve: _Curve, param: str) -> Json:
@@ -179,14 +179,16 @@ def _check_growth(flow: Dataflow, curve: _Curve) -> Problem | None:
     if isinstance(gamma, (int, float)) and gamma > 1:
         message = f"{curve.name} multiplies the learning rate of {optimizer} by {gamma:g}, so it grows{_up_to(curve)}."
         lower = _gamma_for(curve) if curve.type.key.endswith(".ExponentialLR") else float(f"{1 / gamma:.2g}")
-        return _problem(curve, "warning", "schedule-grows", message, quick_fixes.assign(curve.name, _GAMMA, lower))
+        return _curve_problem(
+            curve, "warning", "schedule-grows", message, quick_fixes.assign(curve.name, _GAMMA, lower)
+        )
     if isinstance(lowest, (int, float)) and lowest >= curve.base:
         message = (
             f"{curve.name} moves the learning rate of {optimizer} from {curve.base:g} to eta_min {lowest:g}, so it "
             "does not fall."
         )
         fix = quick_fixes.assign(curve.name, "eta_min", 0.0)
-        return _problem(curve, "warning", "schedule-grows", message, fix)
+        return _curve_problem(curve, "warning", "schedule-grows", message, fix)
     return None
 
 
@@ -206,7 +208,7 @@ def _check_fall(flow: Dataflow, curve: _Curve) -> Problem | None:
         what = f"to 0 after {zero:,} of {curve.total:,} {curve.unit}s"
     message = f"{curve.name} lowers the learning rate of {_optimizer(flow, curve)} {what}, so later ones train nothing."
     fixes = list(_slower(flow, curve))
-    return _problem(curve, "warning", "schedule-falls", message, *fixes)
+    return _curve_problem(curve, "warning", "schedule-falls", message, *fixes)
 
 
 def _slower(flow: Dataflow, curve: _Curve) -> Iterator[Fix]:
@@ -273,7 +275,7 @@ def _check_warm_up(flow: Dataflow, curve: _Curve) -> Problem | None:
         f"training has {curve.total:,}, so it reaches only {curve.peak:.2g}."
     )
     fix = quick_fixes.assign(curve.name, param, max(curve.total // (4 if param == "step_size_up" else 10), 1))
-    return _problem(curve, "warning", "schedule-slow", message, fix)
+    return _curve_problem(curve, "warning", "schedule-slow", message, fix)
 
 
 def _check_constant(flow: Dataflow, curve: _Curve) -> Problem | None:
@@ -283,10 +285,10 @@ def _check_constant(flow: Dataflow, curve: _Curve) -> Problem | None:
     if curve.values.get(_GAMMA) == 1:
         message = f"{curve.name} multiplies the learning rate by 1, so it never changes."
         fix = quick_fixes.assign(curve.name, _GAMMA, _gamma_for(curve))
-        return _problem(curve, "hint", "schedule-idle", message, fix)
+        return _curve_problem(curve, "hint", "schedule-idle", message, fix)
     message = f"{curve.name} would first change the learning rate after the last {curve.unit}, {curve.total:,}."
     fixes = list(_scaled(curve))
-    return _problem(curve, "hint", "schedule-idle", message, *fixes)
+    return _curve_problem(curve, "hint", "schedule-idle", message, *fixes)
 
 
 def _check_plateau(flow: Dataflow, name: str) -> Iterator[Problem]:
@@ -317,7 +319,7 @@ def _optimizer(flow: Dataflow, curve: _Curve) -> str:
     return flow.graph.driven_by(curve.name) or "the optimizer"
 
 
-def _problem(curve: _Curve, severity: Any, code: str, message: str, *fixes: Fix | None) -> Problem:
+def _curve_problem(curve: _Curve, severity: Any, code: str, message: str, *fixes: Fix | None) -> Problem:
     offered = [fix for fix in fixes if fix is not None]
     evidence = {
         f"{curve.unit}s": curve.total,

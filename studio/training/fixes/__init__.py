@@ -1,0 +1,1 @@
+"""Applies fixes of problems to a project, and measures what they change."""
