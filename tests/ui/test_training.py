@@ -10,6 +10,7 @@ from pytestqt.qtbot import QtBot
 
 from engine import nn
 from studio.document import edits
+from studio.document.model import Document
 from studio.training.diagnosis import data_bottleneck
 from studio.training.runs.metric_points import MetricKind
 from studio.ui.panels.autograd.graph_items import OpItem
@@ -298,7 +299,12 @@ def test_divergence_is_a_problem_at_the_optimizer_with_a_fix(
 ) -> None:
     for name, value in {"SHARE": 0.0, "MIN_SECONDS": 0.0, "MIN_TOTAL": 0.0, "MIN_STEPS": 3}.items():
         monkeypatch.setattr(data_bottleneck, name, value)
-    project.store.edit("Other", lambda document: edits.retype(document, "adam", "optim.SGD", {"lr": 1e6}))
+
+    def diverging(document: Document) -> Document:
+        document = edits.retype(document, "adam", "optim.SGD", {"lr": 1e6})
+        return edits.set_dismissed(document, "adam", ("learning-rate-high",))  # the check sees it, too
+
+    project.store.edit("Other", diverging)
     qtbot.waitUntil(lambda: project.store.is_checked)
     window.commands.run("run.start")
     qtbot.waitUntil(lambda: project.runner.state == "done")
