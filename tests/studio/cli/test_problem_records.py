@@ -95,6 +95,7 @@ FIXES: dict[str, Fix] = {
     "clear": quick_fixes.clear("hidden", "out_features"),
     "rename": quick_fixes.rename("hidden", "first"),
     "unmute": quick_fixes.unmute("muted"),
+    "mute": quick_fixes.mute("relu"),
     "unfreeze": quick_fixes.unfreeze(["frozen"]),
     "freeze": quick_fixes.freeze("hidden"),
     "separate_weights": quick_fixes.separate_weights("sharing"),
@@ -109,6 +110,15 @@ FIXES: dict[str, Fix] = {
     "bypass": quick_fixes.bypass("relu", "input"),
     "insert": quick_fixes.insert(
         Endpoint("hidden", "input"), Node("nn.Flatten", {"start_dim": 2}), title="Insert Flatten"
+    ),
+    "insert_behind": quick_fixes.insert_behind(Endpoint("hidden", "output"), Node("nn.Tanh"), title="Insert Tanh"),
+    "feed": quick_fixes.feed(
+        Endpoint("hidden", "output"), Node("nn.Tanh"), Endpoint("frozen", "input"), title="Add Tanh"
+    ),
+    "replace_type": quick_fixes.replace_type("relu", Node("nn.Softmax", {"dim": 1})),
+    "remove": quick_fixes.remove(["other"], "Remove other"),
+    "all_of": quick_fixes.all_of(
+        [quick_fixes.assign("adam", "lr", 0.25), quick_fixes.clear("hidden", "out_features")], "Both"
     ),
     "append": quick_fixes.append(Endpoint("other", "loss"), Node("optim.Adam"), "loss", title="Add Adam"),
     "append_loss": quick_fixes.append_loss(

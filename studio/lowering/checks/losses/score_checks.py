@@ -120,17 +120,17 @@ def _squashed(flow: Dataflow, loss: str, expected: ScoreInput, squashing: list[s
 def _at_probabilities(flow: Dataflow, loss: str, before: str, kind: ValueKind) -> Problem | None:
     if kind.low >= 0 and kind.high <= 1:
         return None
-    code, start = "no-probabilities", f"{loss} expects probabilities between 0 and 1 but {before} outputs"
+    start = f"{loss} expects probabilities between 0 and 1 but {before} outputs"
     key = flow.graph.types[before].key
     if kind.noun == "log-probabilities":
         other = {"nn.LogSoftmax": "nn.Softmax", "nn.LogSigmoid": "nn.Sigmoid"}.get(key)
         fix = None if other is None else quick_fixes.retype(before, other, keep=("dim",))
         remedy = f"Use {_class(other)} at {before}." if other else f"Remove {before}."
-        return Problem("error", code, f"{start} log-probabilities. {remedy}", node=before, fix=fix)
+        return Problem("error", "no-probabilities", f"{start} log-probabilities. {remedy}", node=before, fix=fix)
     if flow.graph.types[before].category == "activation":
         fix = quick_fixes.retype(before, "nn.Sigmoid")
         message = f"{start} values {kind.range}. Use Sigmoid at {before}."
-        return Problem("error", code, message, node=before, fix=fix)
+        return Problem("error", "no-probabilities", message, node=before, fix=fix)
     message = f"{start} unbounded scores. Use BCEWithLogitsLoss, or insert Sigmoid before {loss}."
     retype = quick_fixes.retype(loss, "nn.BCEWithLogitsLoss", keep=("weight", "reduction"))
     if not flow.document.nodes[loss].params:
@@ -140,7 +140,7 @@ def _at_probabilities(flow: Dataflow, loss: str, before: str, kind: ValueKind) -
     is_judged = any(_has_threshold(flow, reader.node) for reader in value_readers(flow.graph, origin))
     fix, other = (insert, retype) if is_judged else (retype, insert)
     others = () if is_judged else (other,)
-    return Problem("error", code, message, node=loss, port="input", fix=fix, others=others)
+    return Problem("error", "no-probabilities", message, node=loss, port="input", fix=fix, others=others)
 
 
 def _has_threshold(flow: Dataflow, metric: str) -> bool:
@@ -154,7 +154,7 @@ def _has_threshold(flow: Dataflow, metric: str) -> bool:
 
 
 def _at_logarithms(flow: Dataflow, loss: str, expected: ScoreInput, before: str, kind: ValueKind) -> Problem | None:
-    code, start = "no-log-probabilities", f"{loss} expects log-probabilities but {before} outputs"
+    start = f"{loss} expects log-probabilities but {before} outputs"
     if kind.noun == "log-probabilities":
         return None
     key, category = flow.graph.types[before].key, flow.graph.types[before].category
@@ -165,18 +165,22 @@ def _at_logarithms(flow: Dataflow, loss: str, expected: ScoreInput, before: str,
         if key not in OVER_CLASSES:
             retype = quick_fixes.replace_type(before, Node(LOG_SOFTMAX, {"dim": _class_dim(flow, loss, expected)}))
         fix = retype if category == "activation" else None
-        return Problem("warning", code, message, node=before, fix=fix)
+        return Problem("warning", "no-log-probabilities", message, node=before, fix=fix)
     message = f"{start} unbounded scores, so the loss has no minimum."
     title = f"Insert LogSoftmax before {loss}"
     node = Node(LOG_SOFTMAX, {"dim": _class_dim(flow, loss, expected)})
     insert = quick_fixes.insert(Endpoint(loss, expected.port), node, title=title)
     if flow.graph.types[loss].key != "nn.NLLLoss":
-        return Problem("warning", code, f"{message} {title}.", node=loss, port=expected.port, fix=insert)
+        return Problem(
+            "warning", "no-log-probabilities", f"{message} {title}.", node=loss, port=expected.port, fix=insert
+        )
     retype = quick_fixes.retype(loss, "nn.CrossEntropyLoss", keep=("weight", "ignore_index", "reduction"))
     if not flow.document.nodes[loss].params:
         retype = quick_fixes.retype(loss, "nn.CrossEntropyLoss")
     message = f"{message} Use CrossEntropyLoss."
-    return Problem("warning", code, message, node=loss, port=expected.port, fix=retype, others=(insert,))
+    return Problem(
+        "warning", "no-log-probabilities", message, node=loss, port=expected.port, fix=retype, others=(insert,)
+    )
 
 
 def _class_dim(flow: Dataflow, loss: str, expected: ScoreInput) -> int:

@@ -64,7 +64,7 @@ def class_targets(flow: Dataflow, name: str, facts: NodeFacts) -> Problem | None
     expected = _expected(facts.type.key)
     message = f"{name} expects {expected} but {targets.loader} provides the numbers of {classes} classes ({target})"
     if is_distance:
-        message = f"{message}, whose distances mean nothing"
+        message = f"{message}, whose differences mean nothing"
     fix, others = classify(flow, name, targets), _encoding(flow, name, targets) if is_vector else ()
     if facts.type.key == "nn.KLDivLoss":
         fix = quick_fixes.retype(name, "nn.NLLLoss")
