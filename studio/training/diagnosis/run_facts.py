@@ -37,7 +37,7 @@ class RunFacts:
     reported: frozenset[str] = frozenset()
     """Nodes with a problem that the check has reported."""
     narrowest: tuple[str, str, int] | None = None
-    """The hidden layer with the fewest outputs: node, parameter and value."""
+    """The hidden layer with the fewest outputs, if it has fewer than the last layer: node, parameter and value."""
     data_node: str | None = None
     """The source of the training data."""
 
@@ -109,7 +109,9 @@ def _narrowest(flow: Dataflow) -> tuple[str, str, int] | None:
         if param in facts.arguments.values and not facts.node.muted
     ]
     hidden = [each for each in widths[:-1] if isinstance(each[2], int)]
-    return min(hidden, key=lambda each: each[2], default=None)
+    found = min(hidden, key=lambda each: each[2], default=None)
+    outputs = widths[-1][2] if widths else None
+    return found if found is not None and isinstance(outputs, int) and found[2] < outputs else None
 
 
 def rounded_rate(rate: float) -> float:
