@@ -30,6 +30,8 @@ from tests.studio.mistakes.healthy_builder import GraphBuilder
 from tests.studio.mistakes.healthy_training import add_training
 
 RUN_EPOCHS = 2
+_FOR_SEQUENCES = ("Adam", "AdamW", "NAdam", "RAdam", "RMSprop")
+"""Optimizers of recurrent networks, which plain gradient descent trains too slowly."""
 _CLASS_SOURCES = ("Moons", "Circles", "Blobs", "Spirals")
 
 
@@ -78,7 +80,9 @@ def _hidden(graph: GraphBuilder, layers: int) -> GraphBuilder:
     return graph
 
 
-def _classify(graph: GraphBuilder, classes: int, *, full_batch: bool = False, layer: bool = True) -> Document:
+def _classify(
+    graph: GraphBuilder, classes: int, *, full_batch: bool = False, layer: bool = True, optimizer: str = ""
+) -> Document:
     """End a graph with scores of classes and one of the losses for them."""
     if layer:
         graph.add("nn.Linear", "scores", out_features=classes)
@@ -93,7 +97,7 @@ def _classify(graph: GraphBuilder, classes: int, *, full_batch: bool = False, la
         graph.join("nn.CrossEntropyLoss", "batches.target", "target", label_smoothing=smoothing)
     end, metric = graph.last, graph.random.choice(("", "accuracy", "accuracy"))
     _judge(graph, metric, "metrics.Accuracy", scores, "batches.target")
-    return graph.document(add_training(graph, end, full_batch=full_batch, metric=metric))
+    return graph.document(add_training(graph, end, full_batch=full_batch, metric=metric, optimizer=optimizer))
 
 
 def _judge(graph: GraphBuilder, name: str, type: str, scores: str, target: str) -> None:
@@ -102,7 +106,9 @@ def _judge(graph: GraphBuilder, name: str, type: str, scores: str, target: str) 
         graph.add(type, name).wire(target, f"{name}.target")
 
 
-def _estimate(graph: GraphBuilder, target: str = "batches.target", *, full_batch: bool = False) -> Document:
+def _estimate(
+    graph: GraphBuilder, target: str = "batches.target", *, full_batch: bool = False, optimizer: str = ""
+) -> Document:
     """End a graph with a loss for numbers."""
     output = graph.last
     key = graph.random.choice(("MSELoss", "L1Loss", "HuberLoss", "SmoothL1Loss"))
@@ -110,7 +116,8 @@ def _estimate(graph: GraphBuilder, target: str = "batches.target", *, full_batch
     end = graph.last
     if graph.chance(0.5):
         _judge(graph, "error", "metrics.MeanAbsoluteError", output, target)
-    return graph.document(add_training(graph, end, full_batch=full_batch and key != "L1Loss", regression=True))
+    full_batch = full_batch and key != "L1Loss"
+    return graph.document(add_training(graph, end, full_batch=full_batch, regression=True, optimizer=optimizer))
 
 
 # -- families -------------------------------------------------------------------------------------
@@ -236,14 +243,15 @@ def recurrent(random: Random) -> Document:
     else:
         graph.add("ops.select", dim=1, index=-1)
     if task == "parity":
-        return _classify(graph, 2)
-    return _estimate(graph.add("nn.Linear", "estimate", out_features=1))
+        return _classify(graph, 2, optimizer=random.choice(_FOR_SEQUENCES))
+    graph.add("nn.Linear", "estimate", out_features=1)
+    return _estimate(graph, optimizer=random.choice(_FOR_SEQUENCES))
 
 
 def lstm_block(random: Random) -> Document:
     graph = _batches(GraphBuilder(random).add("data.Sequences", "sequences", task="parity"), 800)
     graph.block("lstm_classifier", classes=2, hidden=random.choice((16, 32)), bidirectional=random.random() < 0.3)
-    return _classify(graph, 2, layer=False)
+    return _classify(graph, 2, layer=False, optimizer=random.choice(_FOR_SEQUENCES))
 
 
 def transformer(random: Random) -> Document:
