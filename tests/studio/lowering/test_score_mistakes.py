@@ -27,7 +27,7 @@ SOUND: dict[str, Callable[[], Document]] = {
         "nn.Softmax", Node("ops.clamp", {"min": 1e-7}), "ops.log", loss="nn.NLLLoss"
     ),
     "leaky ReLU on scores": lambda: classifier("nn.LeakyReLU"),
-    "batch norm on scores": lambda: classifier("nn.BatchNorm1d"),
+    "layer norm on scores": lambda: classifier("nn.LayerNorm"),
     "temperature": lambda: classifier(Node("ops.mul", {"y": 0.5})),
     "tanh with a margin": lambda: classifier("nn.Tanh", loss="nn.MultiMarginLoss"),
     "scaled tanh": lambda: classifier("nn.Tanh", Node("ops.mul", {"y": 10.0})),
