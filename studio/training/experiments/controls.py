@@ -11,7 +11,7 @@ from typing import Any
 from studio.lowering.problems.problem import Problem
 from studio.training.experiments.experiment import Curves, Experiment, Outcome, Results, Step
 from studio.training.experiments.loss_inputs import first_constant_layer, is_constant, loss_calls
-from studio.training.experiments.overfit import overfit_curve
+from studio.training.experiments.overfit import LEARNED, overfit_curve
 from studio.training.experiments.project_copy import ProjectCopy
 
 _SECONDS, _MIN_STEPS, _MAX_STEPS = 4.0, 24, 160
@@ -129,9 +129,10 @@ def _did_fall(losses: list[float]) -> bool:
 
 
 def _can_memorize(results: Results) -> bool:
-    """Whether the network learns a batch, and no other experiment has found why it learns nothing more."""
+    """Whether the network memorizes a batch, and no other experiment has found why it learns nothing more."""
     others = (result for key, result in results.items() if key != "check")
-    return "overfit" in results and all(result.verdict != "problem" for result in others)
+    share = results["overfit"].evidence.get("share") if "overfit" in results else None
+    return share is not None and share <= LEARNED and all(result.verdict != "problem" for result in others)
 
 
 def _tail(losses: list[float]) -> list[float]:

@@ -75,4 +75,4 @@ def _picture(losses: list[float]) -> Curves:
 
 OVERFIT = Experiment("overfit", "Overfit one batch", "Can the network memorize one batch?", _run)
 
-__all__ = ["OVERFIT", "final_share", "overfit_curve"]
+__all__ = ["LEARNED", "OVERFIT", "final_share", "overfit_curve"]
