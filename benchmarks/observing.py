@@ -40,7 +40,7 @@ def measure(key: str, seconds: float) -> None:
     task = lower(check(template(key).document, catalogue())).build(seed=0)
     spent = _timed_observations()
     began = cpu = 0.0
-    count = 0
+    count = first = 0
     for event in fit.fit(task, steps=10**9, observe=True):
         count += isinstance(event, fit.Observed)
         if isinstance(event, fit.Step) and event.step == WARM_UP:
