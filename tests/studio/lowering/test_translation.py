@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import pickle
 import re
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -33,7 +34,8 @@ def in_place() -> Document:
     return digits({**layers, "relu": Node("nn.ReLU", {"inplace": True}), "logits": linear["logits"]})
 
 
-def test_a_stale_tensor_is_reported_at_the_node_that_needs_it() -> None:
+def test_a_stale_tensor_is_reported_at_the_node_that_needs_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys.modules[check.__module__], "inplace_problems", lambda _: ())  # it prevents such runs
     run = TrainingSession(in_place(), catalogue(), steps=1)
     run.start()
     assert run.join(600)
