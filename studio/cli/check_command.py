@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -15,7 +16,9 @@ from studio.lowering.check import check as check_document
 from studio.lowering.problems.problem_groups import grouped
 from studio.lowering.report import Report
 from studio.nodes.catalogue import catalogue
-from studio.training.data.data_inspector import DataInspector, Inspection
+
+if TYPE_CHECKING:
+    from studio.training.data.data_inspector import LookedAt
 
 
 def check(
@@ -45,26 +48,26 @@ def check(
         fix_file = load("studio.cli.fix_file:fix_file")
         fix_file(file, fix, assignments, trust=trust, data=data, dry_run=dry_run, trials=trials, as_json=as_json)
         return
-    inspection = Inspection()
     with report_errors(as_json=as_json):
         if dry_run:
             raise InputError("--dry-run needs --fix.")
         document = read_project(file, assignments, trust=trust)
         report = check_document(document, catalogue(), base=project_folder(file))
+        looked_at: Sequence[LookedAt] = ()
         if data:
-            inspection = DataInspector().inspect(report)
-            report = inspection.joined(report)
+            inspection = load("studio.training.data.data_inspector:DataInspector")().inspect(report)
+            report, looked_at = inspection.joined(report), inspection.looked_at
     print_problems(file, document, [*report.problems, *report.dismissed], as_json=as_json)
     errors, warnings, hints = len(report.errors), len(report.warnings), len(report.hints)
     if as_json:
         wires = {str(wire): carried for wire, carried in sorted(report.wires.items())}
         figures = {"parameters": report.parameters, "macs": report.macs, "wires": wires}
         if data:
-            figures["data"] = [part.as_dict() for part in inspection.looked_at]
+            figures["data"] = [part.as_dict() for part in looked_at]
         counts = {"errors": errors, "warnings": warnings, "hints": hints, "dismissed": len(report.dismissed)}
         print_json({"event": "checked", **counts, **figures})
     else:
-        for part in inspection.looked_at:
+        for part in looked_at:
             print_text(f"{file}: looked at {part}")
         if not errors:
             print_text(f"{file}: no errors, {_summary(report, document)}, {report.parameters:,} parameters")

@@ -104,7 +104,9 @@ def _reason(flow: Dataflow, name: str) -> str | None:
     key = flow.graph.types[name].key
     if key not in _CONSTANT_FACTORS and key != "ops.clamp":
         return STOPS.get(key)
-    facts = flow.facts[name]
+    facts = flow.facts.get(name)
+    if facts is None:  # in a cycle
+        return None
     if facts.type.key in _CONSTANT_FACTORS and facts.arguments.values.get("y") == 0 and "y" not in facts.inputs:
         return "multiplies by 0" if facts.type.key == "ops.mul" else "outputs 1 for each value, the power 0"
     if facts.type.key == "ops.clamp" and _is_point(facts.arguments.values):

@@ -69,11 +69,15 @@ class TensorNames:
                 for target in _assigned(node, self):
                     self._names.update(each.id for each in ast.walk(target) if isinstance(each, ast.Name))
 
+    def holds_name(self, name: str) -> bool:
+        """Whether a variable is surely a tensor."""
+        return name in self._names
+
     def holds(self, node: ast.expr) -> bool:
         """Whether an expression is surely a tensor."""
         match node:
             case ast.Name(id=name):
-                return name in self._names
+                return self.holds_name(name)
             case ast.Attribute(value=value, attr=name):
                 return name not in NOT_TENSORS and self.holds(value)
             case ast.Subscript(value=value) | ast.UnaryOp(operand=value):

@@ -106,7 +106,7 @@ def _literal_device(call: ast.Call) -> ast.Constant | None:
 
 def _inputs(function: CodeFunction) -> Iterator[str]:
     names = [each.arg for each in function.tree.args.args if each.arg != "self"]
-    return (name for name in names if function.tensors.holds(ast.Name(name, ast.Load())))
+    return (name for name in names if function.tensors.holds_name(name))
 
 
 def _is_read(node: ast.AST, function: CodeFunction) -> bool:

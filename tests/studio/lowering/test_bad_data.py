@@ -127,8 +127,8 @@ FOUND_BY_CHECK: dict[str, tuple[Made, str, str]] = {
     ),
     "classes for a loss of numbers": (
         lambda folder: trained(arrays(folder, numbers(), np.arange(40) % 3), loss="nn.MSELoss"),
-        "a",
-        r"loss expects numeric targets but batches provides class indices, N int64. Set task of a to numbers, or use",
+        "loss",
+        r"loss expects numbers as targets but batches provides the numbers of 3 classes .* Use CrossEntropyLoss",
     ),
     "scores for a loss of probabilities": (
         lambda folder: trained(arrays(folder, numbers(), RANDOM.random(40)), loss="nn.BCELoss", out=1),

@@ -20,7 +20,7 @@ from tests.studio.lowering.graphs import codes, digits
 
 WIDE: dict[str, str | Node] = {
     "flatten": "nn.Flatten",
-    "a": Node("nn.Linear", {"out_features": 64}),
+    "a": Node("nn.Linear", {"out_features": 64, "bias": False}),
     "norm": "nn.BatchNorm1d",
     "gelu": "nn.GELU",
     "dropout": "nn.Dropout",

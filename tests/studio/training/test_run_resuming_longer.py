@@ -21,7 +21,7 @@ SETTINGS: dict[str, dict[str, Any]] = {
     "lr_scheduler.ExponentialLR": {"gamma": 0.9},
     "lr_scheduler.OneCycleLR": {"max_lr": 0.01},
     "lr_scheduler.ReduceLROnPlateau": {"patience": 0, "threshold": 0.9},
-    "lr_scheduler.StepLR": {"step_size": 2},
+    "lr_scheduler.StepLR": {"step_size": 2, "gamma": 0.9},
     "lr_scheduler.MultiStepLR": {"milestones": [1, 3]},
 }
 FOLLOWING = {"lr_scheduler.CosineAnnealingLR", "lr_scheduler.OneCycleLR", "lr_scheduler.PolynomialLR"}

@@ -68,9 +68,11 @@ def class_targets(flow: Dataflow, name: str, facts: NodeFacts) -> Problem | None
     fix, others = classify(flow, name, targets), _encoding(flow, name, targets) if is_vector else ()
     if facts.type.key == "nn.KLDivLoss":
         fix = quick_fixes.retype(name, "nn.NLLLoss")
-    numbers = learn_numbers(flow, targets.source)[1] if is_distance and scores.shape[1:] == (1,) else None
+    are_quantities = classes > MAX_CLASSES
+    can_be_numbers = is_distance and (are_quantities or scores.shape[1:] == (1,))
+    numbers = learn_numbers(flow, targets.source)[1] if can_be_numbers else None
     if numbers is not None:
-        fix, others = (numbers, (fix,) if fix else ()) if classes > MAX_CLASSES else (fix or numbers, (numbers,))
+        fix, others = (numbers, (fix,) if fix else ()) if are_quantities else (fix or numbers, (numbers,))
     remedy = f"{fix.title}." if fix is not None else "Use CrossEntropyLoss with one score per class."
     text, evidence = f"{message}. {remedy}", {"classes": classes}
     others = tuple(other for other in others if other is not fix)

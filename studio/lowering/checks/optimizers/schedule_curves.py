@@ -103,7 +103,7 @@ def _curve(flow: Dataflow, name: str, per_step: bool, changes: Mapping[str, Any]
     """
     facts, context = flow.facts[name], context_of(flow, name)
     base = None if context is None else dict(context.arguments).get("lr")
-    if context is None or not isinstance(base, (int, float)) or base <= 0:
+    if context is None or not isinstance(base, (int, float)) or base <= 0 or facts.arguments.problems:
         return None
     total = context.length.total(per_step=per_step)
     if total is None or context.begins is None or (context.begins and per_step != context.per_step):
