@@ -30,7 +30,7 @@ def test_ctrl_f6_cycles_through_visible_panels(window: MainWindow, project: Proj
     assert window.docks["runs"].isAncestorOf(focused_widget())
 
 
-def test_ctrl_f6_skips_panels_without_fields(window: MainWindow, project: Project, qtbot: QtBot) -> None:
+def test_ctrl_f6_reaches_the_header_of_a_panel_without_rows(window: MainWindow, project: Project, qtbot: QtBot) -> None:
     window.docks["problems"].reveal()
     notice = NotificationBar("Something happened.", [])
     window.show_notification(notice)
@@ -38,7 +38,7 @@ def test_ctrl_f6_skips_panels_without_fields(window: MainWindow, project: Projec
     assert canvas is not None
     canvas.setFocus()
     QTest.keyClick(canvas, Qt.Key.Key_F6, Qt.KeyboardModifier.ControlModifier | Qt.KeyboardModifier.ShiftModifier)
-    assert window.docks["inspector"].isAncestorOf(focused_widget())
+    assert window.docks["problems"].isAncestorOf(focused_widget())
     with qtbot.waitSignal(notice.destroyed):
         notice.deleteLater()
     epochs = rows(window, project)["epochs"].field

@@ -26,6 +26,7 @@ class ProblemsHeader(QWidget):
 
     def __init__(self, store: ProjectStore) -> None:
         super().__init__()
+        self.setProperty("header", True)
         self._store = store
         row = QHBoxLayout(self)
         row.setContentsMargins(12, 6, 12, 2)

@@ -7,11 +7,16 @@ from PySide6.QtWidgets import QApplication, QScrollArea, QWidget
 
 
 def focus_panel(panel: QWidget) -> bool:
-    """Focus a panel, or its topmost widget that accepts Tab focus. Returns False if there is none."""
+    """Focus a panel, or its topmost widget that accepts Tab focus, below its header if it has one with the property
+    "header". Returns False if there is none.
+    """
     # Do not use nextInFocusChain: PySide treats its return value as an owner and deletes both together.
     inside = [widget for widget in panel.findChildren(QWidget) if _accepts_tab(widget)]
     positions = [widget.mapTo(panel, QPoint(0, 0)) for widget in inside]
-    uppermost = min(range(len(inside)), key=lambda index: (positions[index].y(), positions[index].x()), default=None)
+    headers = [each for each in panel.findChildren(QWidget) if each.property("header")]
+    ranks = [any(header.isAncestorOf(widget) for header in headers) for widget in inside]
+    order = [(rank, place.y(), place.x()) for rank, place in zip(ranks, positions, strict=True)]
+    uppermost = min(range(len(inside)), key=order.__getitem__, default=None)
     stop = panel if _accepts_tab(panel) else None if uppermost is None else inside[uppermost]
     if stop is None:
         return False

@@ -130,7 +130,7 @@ def test_report_is_shown_at_nodes_and_wires(make_view: MakeView, checker: FakeCh
         Problem("error", "type", "No.", wire=there),
     )
     infos = {"hidden": NodeInfo(summary="64 → 32")}
-    checker.report = Report(problems, infos, {there: "N×32 float32"})
+    checker.report = Report(problems, nodes=infos, wires={there: "N×32 float32"})
     canvas = make_view(network()).canvas_scene
     assert canvas.nodes["hidden"].content.summary == "64 → 32"
     assert canvas.nodes["hidden"].content.error == "Too wide."

@@ -169,7 +169,7 @@ def test_selection_bar_stays_in_view(view: CanvasView, store: ProjectStore) -> N
 def test_tooltips(make_view: MakeView, checker: FakeChecker) -> None:
     there = wire("hidden.output -> relu.input")
     problem = Problem("error", "x", "Too <wide>.", node="hidden")
-    checker.report = Report((problem,), {"hidden": NodeInfo(summary="64 → 32")}, {there: "N×32 float32"})
+    checker.report = Report((problem,), nodes={"hidden": NodeInfo(summary="64 → 32")}, wires={there: "N×32 float32"})
     view = make_view(network())
     node = tooltip(view.store, view.canvas_scene, Hit(node="hidden"))
     assert "Linear" in node
