@@ -389,7 +389,8 @@ class TrainingSession:
         report = self._checked(self._planned)
         found = DataInspector().inspect(report, is_cancelled=lambda: self._requested == "stop")
         known = {(each.code, each.node) for each in report.problems}
-        problems = [each for each in found.problems if (each.code, each.node) not in known]
+        # The run itself names each image that it skips.
+        problems = [each for each in found.problems if (each.code, each.node) not in known and each.code != "skipped"]
         looked_at = [part.as_dict() for part in found.looked_at]
         self._recorder.describe(inspection={"looked_at": looked_at, "problems": [each.as_dict() for each in problems]})
         self._data_problems = tuple(problems)

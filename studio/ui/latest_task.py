@@ -7,7 +7,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from functools import partial
 from typing import TypeAlias
 
-from PySide6.QtCore import QObject, Signal
+from PySide6.QtCore import QObject, Qt, Signal
 
 _Call: TypeAlias = tuple[object, Callable[[], object]]
 
@@ -24,7 +24,8 @@ class LatestTask(QObject):
         self._pool = ThreadPoolExecutor(max_workers=1, thread_name_prefix=name)
         self._next: _Call | None = None
         self._current: _Call | None = None
-        self._done.connect(self._deliver)
+        # Queued: the callback of a future that is already done runs in the thread that adds it, within `request`.
+        self._done.connect(self._deliver, Qt.ConnectionType.QueuedConnection)
         self.destroyed.connect(partial(self._pool.shutdown, wait=False))
 
     @property

@@ -6,7 +6,7 @@ import threading
 from concurrent.futures import Future, ThreadPoolExecutor
 from functools import partial
 
-from PySide6.QtCore import QObject, QTimer, Signal
+from PySide6.QtCore import QObject, Qt, QTimer, Signal
 
 from studio.lowering.report import Report
 from studio.training.data.data_inspector import DataInspector, Inspection
@@ -36,7 +36,7 @@ class BackgroundInspector(QObject):
         self._timer.setSingleShot(True)
         self._timer.setInterval(SETTLE_MS)
         self._timer.timeout.connect(self._begin)
-        self._delivered.connect(self._deliver)
+        self._delivered.connect(self._deliver, Qt.ConnectionType.QueuedConnection)
         store.report_changed.connect(self._schedule)
         self._schedule()
 
