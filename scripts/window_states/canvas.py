@@ -45,10 +45,10 @@ def search_blocks(window: MainWindow, folder: Path) -> None:
 @state()
 def notifications(window: MainWindow, folder: Path) -> None:
     open_template(window)
-    window.show_notification(
+    window.notifications.show_bar(
         NotificationBar(f"{LATIN}.gradwire was changed on disk.", [("Reload", print), ("Keep", print)])
     )
-    window.show_notification(NotificationBar(f"{EMOJI} " * 4, [("Undo", print)], icon="ok"))
+    window.notifications.show_bar(NotificationBar(f"{EMOJI} " * 4, [("Undo", print)], icon="ok"))
 
 
 def _heat(figure: str) -> State:

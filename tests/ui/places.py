@@ -18,6 +18,7 @@ from studio.nodes.python_node import PYTHON
 from studio.ui import dialogs
 from studio.ui.project.project import Project
 from studio.ui.window.context_help import show_context_help
+from studio.ui.window.import_actions import ImportActions
 from studio.ui.window.main_window import MainWindow
 from studio.ui.window.notification_bar import NotificationBar
 
@@ -67,7 +68,7 @@ def start_page(visit: Visit) -> QWidget:
 def project_settings(visit: Visit) -> QWidget:
     visit.open()
     notice = NotificationBar("Something happened.", [("Undo", lambda: None)])
-    visit.window.show_notification(notice)
+    visit.window.notifications.show_bar(notice)
     return visit.window
 
 
@@ -214,7 +215,7 @@ def keyboard_shortcuts(visit: Visit) -> QWidget:
 @place
 def trust_dialog(visit: Visit) -> QWidget:
     python_node(visit)
-    visit.window.review_code()
+    visit.window.commands.run("file.trust")
     return _dialog(visit)
 
 
@@ -252,7 +253,7 @@ def _asked(visit: Visit, ask: Callable[[], object]) -> QDialog:
 def import_page(visit: Visit) -> QWidget:
     table = visit.folder / "people.csv"
     table.write_text("age,sex,survived\n" + "".join(f"{age},{'fm'[age % 2]},{age % 3 == 0:d}\n" for age in range(60)))
-    visit.window.import_data([table])
+    ImportActions(visit.window).start([table])
     dialog = visit.window.imports.dialog
     assert dialog is not None
     visit.wait(lambda: dialog.stack.currentWidget() is not dialog.reading)

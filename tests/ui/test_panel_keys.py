@@ -33,7 +33,7 @@ def test_ctrl_f6_cycles_through_visible_panels(window: MainWindow, project: Proj
 def test_ctrl_f6_reaches_the_header_of_a_panel_without_rows(window: MainWindow, project: Project, qtbot: QtBot) -> None:
     window.docks["problems"].reveal()
     notice = NotificationBar("Something happened.", [])
-    window.show_notification(notice)
+    window.notifications.show_bar(notice)
     canvas = window.canvas
     assert canvas is not None
     canvas.setFocus()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
 
 from PySide6.QtWidgets import QMainWindow, QWidget
 
@@ -48,18 +47,6 @@ class CommandWindow(QMainWindow):
         raise NotImplementedError
 
     def ask_and_open(self) -> None:
-        raise NotImplementedError
-
-    def import_data(self, paths: Sequence[Path] = ()) -> None:
-        raise NotImplementedError
-
-    def import_folder(self) -> None:
-        raise NotImplementedError
-
-    def import_module(self) -> None:
-        raise NotImplementedError
-
-    def review_code(self) -> None:
         raise NotImplementedError
 
     def show_welcome(self) -> None:

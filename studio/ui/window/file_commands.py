@@ -8,12 +8,13 @@ from functools import partial
 from studio.ui.command_registry import Command
 from studio.ui.project.project import Project
 from studio.ui.window.command_window import CommandWindow
+from studio.ui.window.import_actions import ImportActions
 from studio.ui.window.project_actions import on_project, when
-from studio.ui.window.trust_dialog import untrusted_in
+from studio.ui.window.trust_dialog import TrustDialog, untrusted_in
 
 
 def file_commands(window: CommandWindow) -> Iterator[Command]:
-    files = window.files
+    files, imports = window.files, ImportActions(window)
     is_open = when(window, lambda _: True)
     yield Command("file.new", "New", window.new_project, ("Ctrl+N",), "File", "new", words="create blank empty project")
     yield Command(
@@ -29,7 +30,7 @@ def file_commands(window: CommandWindow) -> Iterator[Command]:
     yield Command(
         "file.import-data",
         "Import data…",
-        window.import_data,
+        imports.ask_for_data,
         ("Ctrl+Shift+I",),
         "File",
         "data",
@@ -39,14 +40,14 @@ def file_commands(window: CommandWindow) -> Iterator[Command]:
     yield Command(
         "file.import-folder",
         "Import folder…",
-        window.import_folder,
+        imports.ask_for_folder,
         menu="File",
         help="Add a folder with one folder of images per class, or with IDX, CIFAR or tar files, as nodes that read it",
     )
     yield Command(
         "file.import-module",
         "Import module…",
-        window.import_module,
+        imports.ask_for_module,
         menu="File",
         icon="code",
         help="Add the last module class of a Python file, of the engine or PyTorch, as a block, without executing it",
@@ -55,7 +56,7 @@ def file_commands(window: CommandWindow) -> Iterator[Command]:
     yield Command(
         "file.trust",
         "Trust Python code…",
-        window.review_code,
+        on_project(window, lambda project: TrustDialog(project, window).show()),
         menu="File",
         help="Review the Python code of the project, which runs only once you trust it",
         enabled=when(window, lambda project: bool(untrusted_in(project))),

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 
 from PySide6.QtCore import QEvent, QSize, Qt, QTimer, Signal
 from PySide6.QtGui import QAction, QCloseEvent, QDragEnterEvent, QDropEvent, QKeyEvent
-from PySide6.QtWidgets import QStackedWidget, QTabWidget, QToolBar, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QStackedWidget, QToolBar, QVBoxLayout, QWidget
 
 from studio.document import LESSON_SUFFIX, SUFFIX
 from studio.document.files.project_templates import Template, templates
@@ -32,27 +32,25 @@ from studio.ui.trials.diagnosis_dialog import DiagnosisDialog
 from studio.ui.trials.learning_rate_dialog import LearningRateDialog
 from studio.ui.trials.overfit_dialog import OverfitDialog
 from studio.ui.trials.trial_dialog import TrialFactory
-from studio.ui.widgets.announcement import announce
 from studio.ui.widgets.choice_palette import ChoicePalette
-from studio.ui.widgets.labels import shortened
-from studio.ui.widgets.plain_keys import PlainKeyFilter
 from studio.ui.window import menu_bar
 from studio.ui.window.command_window import CommandWindow
 from studio.ui.window.context_help import show_topic, topic_of
 from studio.ui.window.diagnosis_offer import DiagnosisOffer
 from studio.ui.window.dock_area import DockArea
 from studio.ui.window.file_actions import FileActions
+from studio.ui.window.import_actions import ImportActions
 from studio.ui.window.lessons.lesson_actions import LessonActions
 from studio.ui.window.lessons.lesson_list import LessonList
 from studio.ui.window.library_commands import library_commands
-from studio.ui.window.notification_bar import NotificationBar
+from studio.ui.window.notification_area import NotificationArea
 from studio.ui.window.palette_choices import palette_choices
 from studio.ui.window.preference_effects import PreferenceEffects
+from studio.ui.window.project_tabs import ProjectTabs
 from studio.ui.window.project_view import ProjectView
 from studio.ui.window.settings_dialog import SettingsDialog
 from studio.ui.window.status_bar import StatusBar
 from studio.ui.window.top_bar import TopBar
-from studio.ui.window.trust_dialog import TrustDialog, untrusted_in
 from studio.ui.window.welcome_page import WelcomePage
 from studio.ui.window.window_commands import window_commands
 
@@ -70,7 +68,6 @@ class MainWindow(CommandWindow):
         self.open_projects, self.settings, self.themes = open_projects, settings, themes
         self.project_views: dict[Project, ProjectView] = {}
         self._node_usage = NodeUsage(settings)
-        self._library_problems: list[str] = []
         self._settings_dialog: SettingsDialog | None = None
         self.files = FileActions(open_projects, settings.preferences, self)
         self.imports = DataImports(self)
@@ -83,9 +80,8 @@ class MainWindow(CommandWindow):
             settings.preferences, themes, open_projects, lambda: [v.canvas for v in self.project_views.values()], self
         )
         self.commands = CommandRegistry(self, settings.bindings)
-        self.tabs = QTabWidget()
-        self.tabs.tabBar().installEventFilter(PlainKeyFilter(self))
-        self.tabs.tabBar().setAccessibleName("Projects")
+        self.tabs = ProjectTabs(self.project_views)
+        self.notifications = NotificationArea(open_projects)
         self.commands.add(*window_commands(self), *canvas_commands(lambda: self.canvas, self.tabs))
         self.commands.add(*runs_commands(lambda: self.run_actions, self.docks["runs"]))
         self.commands.add(*library_commands(lambda: self.block_library, self))
@@ -96,10 +92,6 @@ class MainWindow(CommandWindow):
         self.topbar = TopBar(self.commands)
         self.status = StatusBar()
         self.setStatusBar(self.status)
-        self.tabs.setDocumentMode(True)
-        self.tabs.setTabsClosable(True)
-        self.tabs.setMovable(True)
-        self.tabs.setElideMode(Qt.TextElideMode.ElideNone)  # scroll buttons appear instead
         self.setCentralWidget(self._central_widget())
         self._toolbar = self._add_toolbar()
         self._recent = menu_bar.build_menus(self.menuBar(), self.commands)["File/Recent"]
@@ -113,12 +105,6 @@ class MainWindow(CommandWindow):
     @property
     def project(self) -> Project | None:
         return self.open_projects.current
-
-    @property
-    def _covered_project(self) -> Project | None:
-        """The open project of the current tab, also while the welcome page is shown."""
-        shown = self.tabs.currentWidget()
-        return next((found for found in self.open_projects.projects if self.project_views[found].canvas is shown), None)
 
     @property
     def canvas(self) -> CanvasView | None:
@@ -230,7 +216,7 @@ class MainWindow(CommandWindow):
             self.files.open(path)
 
     def ask_and_open(self) -> None:
-        for path in dialogs.paths_to_open(self, self._folder()):
+        for path in dialogs.paths_to_open(self, self.project.store.base if self.project else None):
             self.open_file(path)
 
     def open_palette(self) -> None:
@@ -284,39 +270,6 @@ class MainWindow(CommandWindow):
         if trial is not None:
             trial.other_trial_requested.connect(self.commands.run)
 
-    def review_code(self) -> None:
-        """Show the Python code of the project that is not trusted."""
-        if self.project is not None:
-            TrustDialog(self.project, self).show()
-
-    def _mention_code(self, project: Project) -> None:
-        """Say that a project contains code that does not run yet."""
-        if untrusted_in(project):
-            text = f"{project.store.name} contains Python code. It does not run until you trust it."
-            bar = NotificationBar(text, [("Review code…", partial(self._review_code_of, project))])
-            bar.close_when(project.store.report_changed, lambda: not untrusted_in(project))
-            self.show_notification(bar)
-
-    def _review_code_of(self, project: Project) -> None:
-        if project in self.project_views:
-            TrustDialog(project, self).show()
-
-    def show_notification(self, notification: NotificationBar) -> None:
-        """Show a notification above the canvas."""
-        self._notifications.addWidget(notification)
-        announce(notification, notification.text.text())
-
-    def _show_library_change(self, text: str, undo: Callable[[], None] | None) -> None:
-        self.show_notification(NotificationBar(text, [("Undo", undo)] if undo else [], icon="ok"))
-
-    def _show_library_problems(self) -> None:
-        """Name unreadable files of the user's library, each once."""
-        problems = [str(each) for each in self.open_projects.libraries.problems]
-        for text in problems:
-            if text not in self._library_problems:
-                self.show_notification(NotificationBar(f"A block of your library was skipped: {text}", []))
-        self._library_problems = problems
-
     # -- Qt events
 
     def closeEvent(self, event: QCloseEvent) -> None:
@@ -352,32 +305,7 @@ class MainWindow(CommandWindow):
     def dropEvent(self, event: QDropEvent) -> None:
         for path in _project_files(event):
             self.open_file(path)
-        if data := dropped_data_files(event):
-            self.import_data(data)
-
-    def import_data(self, paths: Sequence[Path] = ()) -> None:
-        """Import data files into the open project, or a new one; ask for files if none are given."""
-        self._import(paths or dialogs.data_files_to_import(self, self._folder()))
-
-    def import_folder(self) -> None:
-        """Ask for a folder of images or other data files, and import it as one data source."""
-        folder = dialogs.folder_to_import(self, self._folder())
-        self._import([] if folder is None else [folder])
-
-    def import_module(self) -> None:
-        """Ask for Python files, and add their module classes to the open project, or to a new one, as blocks."""
-        self._import(dialogs.modules_to_import(self, self._folder()))
-
-    def _folder(self) -> Path | None:
-        return self.project.store.base if self.project else None
-
-    def _import(self, chosen: Sequence[Path]) -> None:
-        if not chosen:
-            return
-        if self.canvas is None:
-            self.new_project()
-        assert self.canvas is not None
-        self.canvas.import_files(chosen)
+        ImportActions(self).start(dropped_data_files(event))
 
     # -- widgets
 
@@ -389,9 +317,7 @@ class MainWindow(CommandWindow):
         column = QVBoxLayout(middle)
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(0)
-        self._notifications = QVBoxLayout()
-        self._notifications.setSpacing(0)
-        column.addLayout(self._notifications)
+        column.addWidget(self.notifications)
         column.addWidget(self._central, 1)
         return middle
 
@@ -410,13 +336,12 @@ class MainWindow(CommandWindow):
         self.open_projects.current_changed.connect(self._show)
         self.open_projects.current_changed.connect(self.lessons.show_current)
         self.open_projects.recent_changed.connect(self._show_recent)
-        self.imports.refused.connect(lambda text: self.show_notification(NotificationBar(text, [])))
-        self.files.notification_ready.connect(self.show_notification)
+        self.imports.refused.connect(self.notifications.show_warning)
+        self.files.notification_ready.connect(self.notifications.show_bar)
         self.files.status_message.connect(self.status.show_status)
-        self.open_projects.libraries.changed.connect(self._show_library_problems)
         self.open_projects.libraries.changed.connect(self.commands.refresh)
-        self.tabs.currentChanged.connect(self._choose_tab)
-        self.tabs.tabCloseRequested.connect(self._close_tab)
+        self.tabs.chosen.connect(self._choose_tab)
+        self.tabs.close_requested.connect(self.files.close)
         self.status.problems_requested.connect(self.show_problems)
         self.status.compile_panel_requested.connect(self.show_compile)
         for name in _COMPUTING_DOCKS:
@@ -430,7 +355,7 @@ class MainWindow(CommandWindow):
         self.welcome.lesson_requested.connect(self.lessons.open)
         self.welcome.offer_first_lesson(not self.settings.answered_offer)
         self.lessons.progress_changed.connect(self.welcome.lesson_list.refresh)
-        self.welcome.left.connect(lambda: self.open_projects.make_current(self._covered_project))
+        self.welcome.left.connect(lambda: self.open_projects.make_current(self.tabs.current_project))
         self._show_recent()
 
     def _restore(self) -> None:
@@ -455,17 +380,16 @@ class MainWindow(CommandWindow):
         offers = PaletteOffers(project.scope, self._node_usage, self.open_projects.libraries)
         project_view = ProjectView(project, self.settings, self.themes, offers, self.open_projects.libraries)
         self._preference_effects.apply_to(project_view.canvas)
-        project_view.block_library.notified.connect(self._show_library_change)
-        project_view.block_library.failed.connect(lambda text: self.show_notification(NotificationBar(text, [])))
+        project_view.block_library.notified.connect(self.notifications.show_library_change)
+        project_view.block_library.failed.connect(self.notifications.show_warning)
         self.open_projects.libraries.refresh()
         self.project_views[project] = project_view
-        self._mention_code(project)
+        self.notifications.report_untrusted_code(project)
         for name, panel in project_view.panels.items():
             self.docks[name].add(project, panel)
-        self.tabs.addTab(project_view.canvas, "")
-        self._update_tab(project)
-        project.store.saved_changed.connect(partial(self._update_tab, project))
-        project.store.path_changed.connect(partial(self._update_tab, project))
+        self.tabs.add(project)
+        project.store.saved_changed.connect(self._update_title)
+        project.store.path_changed.connect(self._update_title)
         project.store.report_changed.connect(partial(self._count_problems, project))
         project.runner.state_changed.connect(self.commands.refresh)
         project.store.document_changed.connect(self.commands.refresh)
@@ -481,7 +405,7 @@ class MainWindow(CommandWindow):
         project_view.graph_break_requested.connect(self.show_compile)
         project_view.problems_requested.connect(self.show_problems)
         project_view.problems.diagnosis_requested.connect(self.diagnose)
-        DiagnosisOffer(project.runner, self.show_notification, self.diagnose)
+        DiagnosisOffer(project.runner, self.notifications.show_bar, self.diagnose)
         project_view.problems.help_requested.connect(lambda row: show_topic(self, topic_of(self, row)))
         project_view.overlay.toggled.connect(self.commands.refresh)
         project_view.heat_map.changed.connect(self.commands.refresh)
@@ -500,26 +424,26 @@ class MainWindow(CommandWindow):
         project_view = self.project_views.pop(project)
         for name in project_view.panels:
             self.docks[name].remove(project)
-        self.tabs.removeTab(self.tabs.indexOf(project_view.canvas))
+        self.tabs.remove(project_view)
         project_view.close()
 
     def _show(self, project: Project | None) -> None:
         """Show a project, or the welcome page for None."""
         if project is None:
-            covered = self._covered_project
-            self.welcome.offer_return(covered.store.name if covered else "")
+            covered = self.tabs.current_project  # its tab is removed after this if it was closed
+            is_open = covered in self.open_projects.projects
+            self.welcome.offer_return(covered.store.name if covered and is_open else "")
             self._central.setCurrentWidget(self.welcome)
             self.welcome.setFocus()
-            self.setWindowTitle("Gradwire")
         else:
             project_view = self.project_views[project]
             self._central.setCurrentWidget(self.tabs)
-            self.tabs.setCurrentWidget(project_view.canvas)
+            self.tabs.show_project(project)
             for dock in self.docks:
                 dock.show_for(project)
             self.status.show_zoom(project_view.zoom)
-            self._update_tab(project)
             project_view.canvas.setFocus()
+        self._update_title()
         self._set_chrome(project is not None)
         if project is not None:
             QTimer.singleShot(0, self.project_views[project].fit_once)
@@ -549,28 +473,14 @@ class MainWindow(CommandWindow):
         self._toolbar.setVisible(visible)
         self.status.setVisible(visible)
 
-    def _choose_tab(self, index: int) -> None:
-        chosen = self.tabs.widget(index)
-        for project, project_view in self.project_views.items():
-            if project_view.canvas is chosen and self._central.currentWidget() is self.tabs:
-                self.open_projects.make_current(project)
+    def _choose_tab(self, project: Project) -> None:
+        if self._central.currentWidget() is self.tabs:
+            self.open_projects.make_current(project)
 
-    def _close_tab(self, index: int) -> None:
-        closing = self.tabs.widget(index)
-        project = next(
-            project for project, project_view in self.project_views.items() if project_view.canvas is closing
-        )
-        self.files.close(project)
-
-    def _update_tab(self, project: Project, *_: object) -> None:
-        store = project.store
-        index = self.tabs.indexOf(self.project_views[project].canvas)
-        name = shortened(store.name)
-        self.tabs.setTabText(index, name if store.is_saved else f"{name} •")
-        self.tabs.setTabToolTip(index, str(store.path or "Not saved yet"))
-        if project is self.project:
-            self.setWindowTitle(f"{store.name}[*] – Gradwire")
-            self.setWindowModified(not store.is_saved)
+    def _update_title(self, *_: object) -> None:
+        project = self.project
+        self.setWindowTitle(f"{project.store.name}[*] – Gradwire" if project else "Gradwire")
+        self.setWindowModified(project is not None and not project.store.is_saved)
 
     def _count_problems(self, project: Project | None, *_: object) -> None:
         if project is self.project:
