@@ -20,7 +20,7 @@ def chosen_problems(texts: Sequence[str]) -> Callable[[Problem], bool]:
     """
     wanted = [each.strip() for text in texts for each in text.split(",") if each.strip()]
     if not wanted:
-        raise InputError("--fix: expected all, CODE or NODE:CODE, for example --fix adam:learning-rate-high.")
+        raise InputError("--fix: expected all, CODE or NODE:CODE, for example --fix adam:learning-rate-too-high.")
     for text in wanted:
         code = text.rpartition(":")[2]
         if text != ALL and code not in DIAGNOSES:

@@ -27,7 +27,7 @@ from tests.ui.canvas.conftest import FakeChecker, delete_store
 
 RATE = Problem(
     "warning",
-    "learning-rate-high",
+    "learning-rate-too-high",
     "adam.lr is 0.5, but usual rates are below 0.1. Set lr to 0.001.",
     node="adam",
     fix=assign("adam", "lr", 0.001),

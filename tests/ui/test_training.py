@@ -302,7 +302,7 @@ def test_divergence_is_a_problem_at_the_optimizer_with_a_fix(
 
     def diverging(document: Document) -> Document:
         document = edits.retype(document, "adam", "optim.SGD", {"lr": 1e6})
-        return edits.set_dismissed(document, "adam", ("learning-rate-high",))  # the check sees it, too
+        return edits.set_dismissed(document, "adam", ("learning-rate-too-high",))  # the check sees it, too
 
     project.store.edit("Other", diverging)
     qtbot.waitUntil(lambda: project.store.is_checked)

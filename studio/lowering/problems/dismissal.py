@@ -11,6 +11,7 @@ from studio.document.blocks.block_edits import edit_graph
 from studio.document.blocks.block_locations import all_nodes, block_at, graph_at, locate
 from studio.document.document_errors import EditError
 from studio.document.model import Document, Node
+from studio.lowering.problems.diagnoses import current_code
 from studio.lowering.problems.problem import Problem
 
 
@@ -23,7 +24,7 @@ def with_dismissals(problems: Iterable[Problem], document: Document) -> Iterator
     """The problems, those that the document dismisses marked as such."""
     for problem in problems:
         node = _node(document, problem.node) if problem.severity != "error" and problem.node else None
-        is_dismissed = node is not None and problem.code in node.dismissed
+        is_dismissed = node is not None and problem.code in map(current_code, node.dismissed)
         yield problem if problem.dismissed == is_dismissed else replace(problem, dismissed=is_dismissed)
 
 
@@ -36,7 +37,9 @@ def dismiss(document: Document, problem: Problem) -> Document:
 
 def restore(document: Document, path: str, code: str) -> Document:
     """Report problems with a code again at a node. Raises EditError."""
-    return _edit(document, path, lambda codes: tuple(each for each in codes if each != code))
+    return _edit(
+        document, path, lambda codes: tuple(each for each in codes if current_code(each) != current_code(code))
+    )
 
 
 def restore_all(document: Document) -> Document:
@@ -48,7 +51,8 @@ def restore_all(document: Document) -> Document:
 
 def dismissed_codes(document: Document) -> list[tuple[str, str]]:
     """Nodes with the codes that are dismissed there, also of problems that no longer exist."""
-    return [(path, code) for path, node in all_nodes(document) for code in node.dismissed]
+    found = ((path, current_code(code)) for path, node in all_nodes(document) for code in node.dismissed)
+    return list(dict.fromkeys(found))
 
 
 def differ_in_dismissals(old: Document, new: Document) -> bool:

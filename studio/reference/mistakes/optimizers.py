@@ -100,14 +100,20 @@ _SGD = {"lr": 0.1}
 _RATES = (
     Mistake("rate_of_0", "learning-rate-zero", "adam", _optimizer("Adam", lr=0.0), goal=_LEARNED),
     Mistake("rate_of_0_with_sgd", "learning-rate-zero", "sgd", _optimizer("SGD", lr=0.0)),
-    Mistake("high_rate", "learning-rate-high", "adam", _optimizer("Adam", lr=0.5), goal=_LEARNED),
-    Mistake("high_rate_of_deep_network", "learning-rate-high", "adamw", _optimizer("AdamW", lr=0.1)),
-    Mistake("high_rate_with_sgd", "learning-rate-high", "sgd", _optimizer("SGD", lr=10.0), goal=_LEARNED),
+    Mistake("high_rate", "learning-rate-too-high", "adam", _optimizer("Adam", lr=0.5), goal=_LEARNED),
+    Mistake("high_rate_of_deep_network", "learning-rate-too-high", "adamw", _optimizer("AdamW", lr=0.1)),
+    Mistake("high_rate_with_sgd", "learning-rate-too-high", "sgd", _optimizer("SGD", lr=10.0), goal=_LEARNED),
     Mistake(
-        "high_rate_with_momentum", "learning-rate-high", "sgd", _optimizer("SGD", lr=1.0, momentum=0.9), goal=_LEARNED
+        "high_rate_with_momentum",
+        "learning-rate-too-high",
+        "sgd",
+        _optimizer("SGD", lr=1.0, momentum=0.9),
+        goal=_LEARNED,
     ),
-    Mistake("high_rate_of_cycle", "learning-rate-high", "schedule", _schedule("OneCycleLR", max_lr=3.0), goal=_LEARNED),
-    Mistake("high_rate_with_rmsprop", "learning-rate-high", "rmsprop", _optimizer("RMSprop", lr=1.0)),
+    Mistake(
+        "high_rate_of_cycle", "learning-rate-too-high", "schedule", _schedule("OneCycleLR", max_lr=3.0), goal=_LEARNED
+    ),
+    Mistake("high_rate_with_rmsprop", "learning-rate-too-high", "rmsprop", _optimizer("RMSprop", lr=1.0)),
     Mistake("low_rate", "learning-rate-too-low", "adam", _optimizer("Adam", lr=1e-7), goal=_LEARNED),
     Mistake("low_rate_with_sgd", "learning-rate-too-low", "sgd", _optimizer("SGD", lr=1e-6), goal=_LEARNED),
     Mistake("low_rate_with_adadelta", "learning-rate-too-low", "adadelta", _optimizer("Adadelta", lr=1e-5)),

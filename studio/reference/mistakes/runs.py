@@ -212,7 +212,7 @@ RUNS: tuple[Mistake, ...] = (
     Mistake(
         "rmsprop_rate_too_high", "learning-rate-too-high", "adam", _rmsprop_rate_too_high, "run", _LEARNED, epochs=6
     ),
-    Mistake("momentum_rate_too_high", "learning-rate-high", "adam", _momentum_rate_too_high, "check", _LEARNED),
+    Mistake("momentum_rate_too_high", "learning-rate-too-high", "adam", _momentum_rate_too_high, "check", _LEARNED),
     Mistake(
         "rate_for_larger_batches", "oscillating-loss", "adam", _rate_for_larger_batches, "run", _LEARNED, epochs=10
     ),

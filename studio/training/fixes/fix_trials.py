@@ -24,7 +24,6 @@ MEASURED = frozenset(each.code for each in AREAS["scores"]) | {
     "averages",
     "clips-to-nothing",
     "epsilon",
-    "learning-rate-high",
     "learning-rate-too-high",
     "learning-rate-too-low",
     "learning-rate-zero",

@@ -60,3 +60,14 @@ def test_the_command_marks_dismissed_problems(gradwire, tmp_path: Path) -> None:
     assert (summary["warnings"], summary["dismissed"]) == (0, 1)
     shown = gradwire("check", file)
     assert "softmax" not in shown.err and "no errors, no warnings, 1 dismissed" in shown.out
+
+
+def test_a_code_of_an_earlier_version_still_dismisses_its_problem() -> None:
+    document = edits.set_param(
+        digits({"flatten": "nn.Flatten", "logits": Node("nn.Linear", {"out_features": 10})}), "adam", "lr", 0.5
+    )
+    [problem] = check(document, catalogue()).problems
+    after = edits.set_dismissed(document, "adam", ["learning-rate-high"])
+    assert problem.code == "learning-rate-too-high" and check(after, catalogue()).problems == ()
+    assert dismissed_codes(after) == [("adam", "learning-rate-too-high")]
+    assert restore(after, "adam", "learning-rate-too-high") == restore_all(after) == document

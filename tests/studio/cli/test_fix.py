@@ -69,8 +69,8 @@ def test_a_second_time_leaves_the_file_untouched(gradwire, file: Path) -> None:
 def test_only_chosen_problems_are_fixed(gradwire, file: Path) -> None:
     assert gradwire("check", file, "--fix", "not-shuffled").out.endswith("1 fixed, 1 left, saved\n")
     assert project_files.load(file).nodes["adam"].params["lr"] == 10.0
-    assert gradwire("check", file, "--fix", "sgd:learning-rate-high").out.endswith("0 fixed, 1 left, unchanged\n")
-    assert gradwire("check", file, "--fix", "adam:learning-rate-high", "--no-trials").code == 0
+    assert gradwire("check", file, "--fix", "sgd:learning-rate-too-high").out.endswith("0 fixed, 1 left, unchanged\n")
+    assert gradwire("check", file, "--fix", "adam:learning-rate-too-high", "--no-trials").code == 0
     assert project_files.load(file).nodes["adam"].params["lr"] == 0.001
 
 
@@ -82,9 +82,9 @@ def test_a_dry_run_shows_the_changes_only(gradwire, file: Path) -> None:
 
 
 def test_a_trial_measures_the_fix_and_chooses_among_several(gradwire, file: Path) -> None:
-    result = gradwire("check", file, "--fix", "learning-rate-high", "--json")
+    result = gradwire("check", file, "--fix", "learning-rate-too-high", "--json")
     applied, last = result.lines
-    assert applied["event"] == "fixed" and applied["code"] == "learning-rate-high"
+    assert applied["event"] == "fixed" and applied["code"] == "learning-rate-too-high"
     assert applied["reason"].startswith("val_loss after 50 steps ")
     assert applied["others"] and applied["changes"] == [f"lr of adam: 10.0 → {applied['edits'][0]['value']:g}"]
     assert last == {"event": "fixes", "fixed": 1, "refused": 0, "left": 1, "errors": 0, "written": True}

@@ -48,7 +48,7 @@ def test_a_run_begins_with_the_warnings_of_the_check(gradwire, project: Path) ->
     squashed(project)
     *checked, _ = gradwire("check", project, "--json").lines
     by_code = {line["code"]: line for line in checked}
-    assert by_code.keys() == {"squashed-scores", "learning-rate-high"}
+    assert by_code.keys() == {"squashed-scores", "learning-rate-too-high"}
     assert all(line.keys() == KEYS and line["help"] == DIAGNOSES[line["code"]].help for line in checked)
     assert by_code["squashed-scores"]["fix"] == "Remove softmax"
     assert by_code["squashed-scores"]["set"] == []
@@ -59,7 +59,7 @@ def test_a_run_begins_with_the_warnings_of_the_check(gradwire, project: Path) ->
         {"remove": "softmax"},
         {"connect": [source, "cross_entropy.input"]},
     ]
-    rate = by_code["learning-rate-high"]
+    rate = by_code["learning-rate-too-high"]
     assert (rate["fix"], rate["set"]) == ("Set lr to 0.001", ["adam.lr=0.001"])
     assert rate["edits"] == [{"set": "adam", "param": "lr", "value": 0.001}]
     command = [sys.executable, str(ROOT / "main.py"), "run", str(project), "--steps", "1"]

@@ -20,7 +20,7 @@ MISTAKES: dict[str, Document] = {
     ),
     "too-many-classes": digits({**FLATTEN, "logits": Node("nn.Linear", {"out_features": 12})}),
     "too-few-classes": digits({**FLATTEN, "logits": Node("nn.Linear", {"out_features": 2})}),
-    "learning-rate-high": changed(mlp(), "adam", params={"lr": 0.5}),
+    "learning-rate-too-high": changed(mlp(), "adam", params={"lr": 0.5}),
     "not-shuffled": changed(mlp(), "batches", params={"shuffle": False}),
     "batch-norm-single": digits(
         {**FLATTEN, "norm": "nn.BatchNorm1d", **LOGITS}, batches=Node("data.Batches", {"batch_size": 1})
@@ -93,15 +93,15 @@ def test_message_contains_the_values() -> None:
         "The data has 10 classes but logits outputs scores for 12; the additional ones are never a target. "
         "Set out_features of logits to 10."
     )
-    assert "learning rate of 0.5" in only(MISTAKES["learning-rate-high"]).message
+    assert "learning rate of 0.5" in only(MISTAKES["learning-rate-too-high"]).message
     assert only(MISTAKES["too-few-classes"]).severity == "error"
 
 
 def test_the_usual_rate_of_an_optimizer_is_accepted() -> None:
     for kind in catalogue():
         if kind.role is Role.OPTIMIZER:
-            assert "learning-rate-high" not in codes(changed(mlp(), "adam", type=kind.key, params={}))
-    assert "learning-rate-high" in codes(changed(mlp(), "adam", type="optim.Adadelta", params={"lr": 5.0}))
+            assert "learning-rate-too-high" not in codes(changed(mlp(), "adam", type=kind.key, params={}))
+    assert "learning-rate-too-high" in codes(changed(mlp(), "adam", type="optim.Adadelta", params={"lr": 5.0}))
 
 
 def test_sigmoid_before_a_loss_with_sigmoid() -> None:

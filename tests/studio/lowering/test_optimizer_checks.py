@@ -58,7 +58,7 @@ def test_usual_values_of_every_schedule_are_sound(key: str) -> None:
 def test_a_rate_of_0_and_a_huge_one_are_found_at_every_optimizer(key: str) -> None:
     name = key.partition(".")[2]
     assert codes(optimized(name, lr=0.0)) == ["learning-rate-zero"]
-    assert codes(optimized(name, lr=100.0)) == ["learning-rate-high"]
+    assert codes(optimized(name, lr=100.0)) == ["learning-rate-too-high"]
 
 
 SOUND: dict[str, Document] = {

@@ -14,7 +14,7 @@ _SAMPLES = "tests/studio/training/test_statistics.py checks it on small tables"
 _RUNS = "it depends on the time that steps take, or on damaged data"
 WITHOUT_EXAMPLE: dict[str, str] = {
     **dict.fromkeys(("wrong-target", "wrong-encoding", "swapped-wires", "wrong-metric", "one-class"), _GRAPHS),
-    **dict.fromkeys(("joined-batches", "learning-rate-zero", "learning-rate-high", "two-followers"), _GRAPHS),
+    **dict.fromkeys(("joined-batches", "learning-rate-zero", "learning-rate-too-high", "two-followers"), _GRAPHS),
     **dict.fromkeys(("schedule-alone", "mixed-counting", "schedules-overrule", "schedule-late"), _SCHEDULES),
     **dict.fromkeys(("schedule-short", "schedule-rises"), _SCHEDULES),
     **dict.fromkeys(("state-order", "state-gaps", "state-shared", "state-unused"), _STATES),

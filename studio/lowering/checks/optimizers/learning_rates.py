@@ -122,7 +122,7 @@ def _check(flow: Dataflow, rate: _Rate) -> Iterator[Problem]:
         yield from _check_descent(flow, rate)
     elif rate.value > _HIGHEST_PLAIN.get(facts.type.key, rate.value):
         consequence = f"far above the usual {usual_rate(flow, rate.optimizer):g}, so training does not converge."
-        yield _rate_problem(flow, rate, "learning-rate-high", f"{rate.phrase}, {consequence}")
+        yield _rate_problem(flow, rate, "learning-rate-too-high", f"{rate.phrase}, {consequence}")
     elif facts.type.key == "optim.LBFGS" and rate.value < _LOWEST_LINE_SEARCH:
         consequence = f"so each step goes only {rate.value:.2%} of the way that it computed."
         yield _rate_problem(flow, rate, "learning-rate-too-low", f"{rate.phrase}, {consequence}")
@@ -148,7 +148,7 @@ def _check_adaptive(flow: Dataflow, rate: _Rate) -> Iterator[Problem]:
     highest = _HIGHEST_ADAPTIVE.get(key, _HIGHEST_OF_OTHERS)
     if rate.value > highest or (rate.value == highest and _is_deep(flow, rate.optimizer)):
         effect = f"{title} changes each weight by about the learning rate in every step, so training does not converge."
-        yield _rate_problem(flow, rate, "learning-rate-high", f"{rate.phrase}. {effect}")
+        yield _rate_problem(flow, rate, "learning-rate-too-high", f"{rate.phrase}. {effect}")
         return
     lowest = _LOWEST_ADAPTIVE.get(key, _LOWEST_OF_OTHERS) / (_FINE_TUNING if _has_frozen(flow) else 1)
     steps = _steps(flow) if rate.value <= lowest else None
@@ -194,7 +194,9 @@ def _check_descent(flow: Dataflow, rate: _Rate) -> Iterator[Problem]:
         through = f", with momentum {values['momentum']:g} in effect {step:.3g}" if gain > 1 else ""
         weight = max(abs(loss.weight) for loss in losses)
         through += f", for a loss with a weight of {weight:g}" if weight > 1 else ""
-        yield _rate_problem(flow, rate, "learning-rate-high", f"{rate.phrase}{through}, so training does not converge.")
+        yield _rate_problem(
+            flow, rate, "learning-rate-too-high", f"{rate.phrase}{through}, so training does not converge."
+        )
     elif losses:
         yield from _check_low_descent(flow, rate, step, losses)
 

@@ -42,5 +42,12 @@ def _by_code() -> dict[str, Diagnosis]:
 
 
 DIAGNOSES: Mapping[str, Diagnosis] = _by_code()
+_RENAMED = {"learning-rate-high": "learning-rate-too-high"}
 
-__all__ = ["AREAS", "DIAGNOSES"]
+
+def current_code(code: str) -> str:
+    """The code of a diagnosis, given one that projects and records of earlier versions may contain."""
+    return _RENAMED.get(code, code)
+
+
+__all__ = ["AREAS", "DIAGNOSES", "current_code"]

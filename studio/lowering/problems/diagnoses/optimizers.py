@@ -11,12 +11,6 @@ OPTIMIZERS = (
         "With a learning rate of 0 the weights never change.",
     ),
     Diagnosis(
-        "learning-rate-high",
-        "High learning rate",
-        "Steps that are too long jump over the minimum, so the loss stays high or grows. Adaptive optimizers change "
-        "each weight by about the learning rate in each step.",
-    ),
-    Diagnosis(
         "summed-loss",
         "Sum over the batch with a usual learning rate",
         "The gradient of a sum grows with the batch size. Learning rates are usually meant for a mean.",

@@ -13,7 +13,8 @@ RUNS = (
     Diagnosis(
         "learning-rate-too-high",
         "Learning rate too high",
-        "Steps that change the weights by more than a few percent jump over the minimum of the loss.",
+        "Steps that change the weights by more than a few percent jump over the minimum, so the loss stays high or "
+        "grows. Adaptive optimizers change each weight by about the learning rate in each step.",
     ),
     Diagnosis(
         "oscillating-loss",
