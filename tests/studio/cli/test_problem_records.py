@@ -231,8 +231,13 @@ def test_problems_of_data_are_the_same_records(gradwire, tmp_path: Path) -> None
     assert all(found["help"] == DIAGNOSES[found["code"]].help and found["node"] for found in line["problems"])
 
 
-def _is_constant(statement: ast.stmt) -> bool:
-    return isinstance(statement, ast.Assign) and isinstance(statement.targets[0], ast.Name)
+def _constants(module: ast.Module) -> dict[str, ast.expr]:
+    """Values by the name that a module assigns them to."""
+    found: dict[str, ast.expr] = {}
+    for statement in module.body:
+        if isinstance(statement, ast.Assign) and isinstance(target := statement.targets[0], ast.Name):
+            found[target.id] = statement.value
+    return found
 
 
 def test_every_code_has_help_and_every_diagnosis_is_used() -> None:
@@ -240,7 +245,7 @@ def test_every_code_has_help_and_every_diagnosis_is_used() -> None:
     texts: set[str] = set()
     for path in (*(ROOT / "studio").rglob("*.py"), *(ROOT / "engine/data").rglob("*diagnostics.py")):
         tree = ast.parse(path.read_text("utf-8"))
-        constants = {each.targets[0].id: each.value for each in tree.body if _is_constant(each)}
+        constants = _constants(tree)
         if not {"diagnoses", "mistakes"} & set(path.parts):
             nodes = (node for node in ast.walk(tree) if isinstance(node, ast.Constant))
             texts |= {node.value for node in nodes if isinstance(node.value, str)}
