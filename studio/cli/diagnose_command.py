@@ -20,16 +20,22 @@ from studio.cli.shared_options import (
     problem_text,
     read_project,
 )
-from studio.training.experiments.diagnosis_run import Conclusion, diagnose
+from studio.training.experiments.diagnosis_run import EXPERIMENTS, Conclusion, diagnose
 from studio.training.experiments.experiment import Result
 from studio.training.experiments.report_files import SUFFIXES, VERDICTS, write_report
 from studio.training.session_events import Failed
+
+KEYS = tuple(each.key for each in EXPERIMENTS)
 
 
 def diagnose_project(
     file: File,
     report: Annotated[
         Path | None, typer.Option("--report", metavar="FILE", help="Write a report with pictures, .html or .md.")
+    ] = None,
+    only: Annotated[
+        list[str] | None,
+        typer.Option(metavar="KEY", help=f"Run one experiment, and those it continues: {', '.join(KEYS)}."),
     ] = None,
     assignments: Assignments = None,
     trust: Trust = False,
@@ -38,9 +44,11 @@ def diagnose_project(
     with report_errors(as_json=as_json):
         if report is not None and report.suffix not in SUFFIXES:
             raise InputError(f"{report} is not a report. Pass a name that ends in .html or .md.")
+        if unknown := sorted({*(only or ())} - {*KEYS}):
+            raise InputError(f"{unknown[0]} is not an experiment. Pass one of {', '.join(KEYS)}.")
         checked = check_or_exit(file, read_project(file, assignments, trust=trust), as_json=as_json)
         conclusion = None
-        with closing(diagnose(lambda: checked, name=file.stem, clock=time.monotonic)) as events:
+        with closing(diagnose(lambda: checked, name=file.stem, only=only or (), clock=time.monotonic)) as events:
             for event in events:
                 if isinstance(event, Failed):
                     _print_failure(file, event, as_json=as_json)
@@ -59,18 +67,18 @@ def _print_result(result: Result, *, as_json: bool) -> None:
     if as_json:
         print_json({"event": "experiment", **_record(result)})
         return
-    print_text(f"{result.title}: {VERDICTS[result.verdict].lower()}. {result.summary}")
+    print_text(f"{result.experiment.title}: {VERDICTS[result.outcome.verdict].lower()}. {result.outcome.summary}")
 
 
 def _record(result: Result) -> dict[str, Any]:
     return {
-        "key": result.key,
-        "question": result.question,
-        "verdict": result.verdict,
-        "summary": result.summary,
-        "next_step": result.next_step,
-        "evidence": dict(result.evidence),
-        "problems": [problem.as_dict() for problem in result.problems],
+        "key": result.experiment.key,
+        "question": result.experiment.question,
+        "verdict": result.outcome.verdict,
+        "summary": result.outcome.summary,
+        "next_step": result.outcome.next_step,
+        "evidence": dict(result.outcome.evidence),
+        "problems": [problem.as_dict() for problem in result.outcome.problems],
     }
 
 

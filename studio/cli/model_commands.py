@@ -37,7 +37,7 @@ from studio.lowering.check import check
 from studio.lowering.problems.problem import Problem
 from studio.lowering.program import LoweringError, lower
 from studio.nodes.catalogue import catalogue
-from studio.training.learning_checks import LEARNS_BELOW
+from studio.training.experiments.overfit import LEARNED
 from studio.training.prediction import (
     ARRAY_SUFFIXES,
     JointSamples,
@@ -212,7 +212,7 @@ def overfit(
     with report_errors(as_json=as_json):
         task = _build_task(file, read_project(file, assignments, trust=trust), None, device, as_json=as_json)
     [*_, last] = track_progress(fit.overfit_one_batch(task, steps=steps), steps, "training", hidden=as_json)
-    learns = last.share < LEARNS_BELOW
+    learns = last.share < LEARNED
     if as_json:
         print_json(
             {"event": "overfitted", "steps": last.step, "loss": last.loss, "share": last.share, "learns": learns}

@@ -68,7 +68,8 @@ def test_the_fix_of_the_cause_is_applied_and_undone(
     QApplication.sendEvent(fix, QEnterEvent(middle, middle, QPointF(fix.mapToGlobal(middle.toPoint()))))
     assert project.store.fix_previewer.fix is not None
     QTest.mouseClick(fix, Qt.MouseButton.LeftButton)
-    assert project.store.document.nodes["adam"].params["lr"] > 1e-5
+    rate = project.store.document.nodes["adam"].params["lr"]
+    assert isinstance(rate, float) and rate > 1e-5
     qtbot.waitUntil(lambda: window.project_views[project].trial is None)
     project.store.undo()
     assert project.store.document is before
@@ -77,7 +78,7 @@ def test_the_fix_of_the_cause_is_applied_and_undone(
 def test_experiments_are_selected_with_mouse_and_keys(qtbot: QtBot, window: MainWindow, project: Project) -> None:
     dialog = opened(qtbot, window, project)
     view = dialog.view
-    qtbot.waitUntil(lambda: "overfit" in view.results, timeout=PATIENCE_MS)
+    qtbot.waitUntil(lambda: "overfit" in view.outcomes, timeout=PATIENCE_MS)
     item = view.list.item(3)
     at = view.list.visualItemRect(item).center()
     QTest.mouseClick(view.list.viewport(), Qt.MouseButton.LeftButton, pos=QPoint(at.x(), at.y()))

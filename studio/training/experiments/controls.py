@@ -9,7 +9,7 @@ from statistics import fmean, stdev
 from typing import Any
 
 from studio.lowering.problems.problem import Problem
-from studio.training.experiments.experiment import Curves, Experiment, Outcome, Results, Step
+from studio.training.experiments.experiment import Curves, Experiment, Outcome, Outcomes, Step
 from studio.training.experiments.loss_inputs import first_constant_layer, is_constant, loss_calls
 from studio.training.experiments.overfit import LEARNED, overfit_curve
 from studio.training.experiments.project_copy import ProjectCopy
@@ -24,7 +24,7 @@ _ENOUGH_STEPS = 60
 """Fewer steps without a difference prove nothing."""
 
 
-def _zeroed(copy: ProjectCopy, results: Results) -> Iterator[Step]:
+def _zeroed(copy: ProjectCopy, outcomes: Outcomes) -> Iterator[Step]:
     if not copy.inputs or not copy.targets or copy.is_adversarial:
         yield Outcome("inconclusive", "The inputs are also the targets, so that they cannot be removed.")
         return
@@ -40,7 +40,7 @@ def _zeroed(copy: ProjectCopy, results: Results) -> Iterator[Step]:
         yield Outcome("problem", message, _WHERE, {"samples": len(constant.input)}, None, (problem,))
         return
     batch = copy.batches[0]
-    known = _overfit_losses(results)
+    known = _overfit_losses(outcomes)
     losses = {"real inputs": known} if known else dict[str, list[float]]()
     changed: dict[str, Iterator[Any]] = {"inputs of 0": repeat(copy.zeroed_inputs(batch))}
     yield from _trained(copy, losses, changed if known else {"real inputs": repeat(batch), **changed})
@@ -63,13 +63,13 @@ def _zeroed(copy: ProjectCopy, results: Results) -> Iterator[Step]:
     yield Outcome("problem", message, _WHERE, evidence, picture, (problem,))
 
 
-def _overfit_losses(results: Results) -> list[float]:
+def _overfit_losses(outcomes: Outcomes) -> list[float]:
     """The losses of one batch with its real inputs, if they were measured."""
-    picture = results["overfit"].picture if "overfit" in results else None
+    picture = outcomes["overfit"].picture if "overfit" in outcomes else None
     return list(picture.series[0].y) if isinstance(picture, Curves) else []
 
 
-def _shuffled(copy: ProjectCopy, results: Results) -> Iterator[Step]:
+def _shuffled(copy: ProjectCopy, outcomes: Outcomes) -> Iterator[Step]:
     if not copy.targets or not copy.inputs or copy.is_adversarial:
         yield Outcome("inconclusive", "The targets are made from the inputs, so that they cannot be shuffled.")
         return
@@ -86,7 +86,7 @@ def _shuffled(copy: ProjectCopy, results: Results) -> Iterator[Step]:
     text = (
         f"After {len(real)} steps the loss is {_last(real):.3g} with real and {_last(other):.3g} with shuffled targets."
     )
-    if len(real) < _ENOUGH_STEPS or not _can_memorize(results):
+    if len(real) < _ENOUGH_STEPS or not _can_memorize(outcomes):
         yield Outcome("inconclusive", f"{text} More steps are needed to tell them apart.", "", evidence, picture)
         return
     node = copy.targets[0].end.node
@@ -128,11 +128,11 @@ def _did_fall(losses: list[float]) -> bool:
     return _last(losses) < 0.97 * losses[0]
 
 
-def _can_memorize(results: Results) -> bool:
+def _can_memorize(outcomes: Outcomes) -> bool:
     """Whether the network memorizes a batch, and no other experiment has found why it learns nothing more."""
-    others = (result for key, result in results.items() if key != "check")
-    share = results["overfit"].evidence.get("share") if "overfit" in results else None
-    return share is not None and share <= LEARNED and all(result.verdict != "problem" for result in others)
+    others = (outcome for key, outcome in outcomes.items() if key != "check")
+    share = outcomes["overfit"].evidence.get("share") if "overfit" in outcomes else None
+    return share is not None and share <= LEARNED and all(outcome.verdict != "problem" for outcome in others)
 
 
 def _tail(losses: list[float]) -> list[float]:
@@ -155,7 +155,7 @@ def _picture(losses: dict[str, list[float]], title: str) -> Curves:
 
 ZEROED_INPUTS = Experiment("inputs", "Without inputs", "Does the network use its inputs?", _zeroed)
 SHUFFLED_TARGETS = Experiment(
-    "shuffled", "Shuffled targets", "Are real targets learned better than shuffled ones?", _shuffled
+    "shuffled", "Shuffled targets", "Are real targets learned better than shuffled ones?", _shuffled, needs=("overfit",)
 )
 
 __all__ = ["SHUFFLED_TARGETS", "ZEROED_INPUTS"]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Callable, Collection, Generator, Iterator
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -15,6 +15,7 @@ from studio.training.experiments.experiment import (
     ExperimentProgress,
     ExperimentStarted,
     Outcome,
+    Outcomes,
     Result,
 )
 from studio.training.experiments.gradient_flow import GRADIENT_FLOW
@@ -60,54 +61,69 @@ DiagnosisEvent: TypeAlias = ExperimentStarted | ExperimentProgress | Result | Co
 
 
 def diagnose(
-    get_report: Callable[[], Report], *, name: str | None = None, clock: Callable[[], float]
+    get_report: Callable[[], Report],
+    *,
+    name: str | None = None,
+    only: Collection[str] = (),
+    clock: Callable[[], float],
 ) -> Generator[DiagnosisEvent, None, None]:
-    """Run all experiments on a copy of a project. Ends with a Conclusion, or with Failed if none can run.
+    """Run experiments on a copy of a project. Ends with a Conclusion, or with Failed if none can run.
 
     Closing the generator cancels it.
 
     Args:
         get_report: returns the check of the project
         name: name of the project
+        only: keys of the experiments to run, besides those that they continue (default: all)
         clock: seconds, for the duration
     """
     started = clock()
+    chosen = with_needed(only)
     try:
         report = get_report()
-        report = DataInspector().inspect(report).joined(report)
+        if STATIC_CHECK in chosen:
+            report = DataInspector().inspect(report).joined(report)
         copy = ProjectCopy(report, name)
     except Exception as error:  # noqa: BLE001 - reported as an event
         yield failure_event(error, None)
         return
-    results: dict[str, Result] = {}
-    for number, experiment in enumerate(EXPERIMENTS, start=1):
-        yield ExperimentStarted(experiment.key, experiment.title, experiment.question, number, len(EXPERIMENTS))
-        for event in _events(experiment, copy, results):
+    results: list[Result] = []
+    for number, experiment in enumerate(chosen, start=1):
+        yield ExperimentStarted(experiment, number, len(chosen))
+        for event in _events(experiment, copy, {each.experiment.key: each.outcome for each in results}):
             if isinstance(event, Result):
-                results[experiment.key] = event
+                results.append(event)
             yield event
-    yield conclude(tuple(results.values()), report, clock() - started)
+    yield conclude(tuple(results), report, clock() - started)
 
 
-def _events(experiment: Experiment, copy: ProjectCopy, results: dict[str, Result]) -> Iterator[DiagnosisEvent]:
+def with_needed(only: Collection[str]) -> tuple[Experiment, ...]:
+    """The experiments with these keys and those that they continue, in order; all if there are no keys."""
+    needed = {key for each in EXPERIMENTS if each.key in only for key in each.needs}
+    return tuple(each for each in EXPERIMENTS if not only or each.key in only or each.key in needed)
+
+
+def _events(experiment: Experiment, copy: ProjectCopy, outcomes: Outcomes) -> Iterator[DiagnosisEvent]:
     """The events of one experiment. An error makes it inconclusive, so that the others still run."""
     try:
-        for step in experiment.run(copy, results):
+        for step in experiment.run(copy, outcomes):
             if isinstance(step, Outcome):
-                yield experiment.result(step)
+                yield Result(experiment, step)
                 return
-            yield ExperimentProgress(experiment.key, *step)
+            yield ExperimentProgress(experiment, *step)
     except Exception as error:  # noqa: BLE001 - other experiments can still find the cause
         text = f"The experiment failed: {error_message(error, copy.program)}"
-        yield experiment.result(Outcome("inconclusive", text))
+        yield Result(experiment, Outcome("inconclusive", text))
 
 
 def conclude(results: tuple[Result, ...], report: Report, seconds: float) -> Conclusion:
     """The most probable cause that the results show."""
-    failed = {result.key: result for result in results if result.verdict == "problem"}
+    failed = {each.experiment.key: each.outcome for each in results if each.outcome.verdict == "problem"}
     shows_failure = bool(failed.keys() - {"check"})
+    if not failed and len(results) < len(EXPERIMENTS):
+        return Conclusion(results[-1].outcome.summary, None, results, seconds)
     if not failed:
-        passed = sum(result.verdict == "passed" for result in results)
+        passed = sum(each.outcome.verdict == "passed" for each in results)
         text = (
             f"{passed} of {len(results)} experiments passed and none found a problem. The loss falls in short trials."
         )
@@ -126,4 +142,4 @@ def _within(cause: Problem | None, report: Report) -> Problem | None:
     return None if cause is None else cause.within(report.document)
 
 
-__all__ = ["EXPERIMENTS", "Conclusion", "DiagnosisEvent", "conclude", "diagnose"]
+__all__ = ["EXPERIMENTS", "Conclusion", "DiagnosisEvent", "conclude", "diagnose", "with_needed"]

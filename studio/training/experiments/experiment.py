@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias
 
-from studio.lowering.problems.problem import Problem
+from studio.lowering.problems.problem import Fix, Problem
 from studio.training.experiments.project_copy import ProjectCopy
 
 Verdict: TypeAlias = Literal["passed", "problem", "inconclusive"]
@@ -47,12 +47,9 @@ Picture: TypeAlias = Curves | Bars
 
 
 @dataclass(frozen=True, slots=True)
-class Result:
+class Outcome:
     """What an experiment found."""
 
-    key: str
-    title: str
-    question: str
     verdict: Verdict
     summary: str
     """What was measured and what it means, in one or two sentences."""
@@ -62,43 +59,12 @@ class Result:
     """What was measured, by name, as JSON values."""
     picture: Picture | None = None
     problems: tuple[Problem, ...] = ()
+    suggestion: Fix | None = None
+    """A change that trained better, although there is no problem."""
 
 
-@dataclass(frozen=True, slots=True)
-class Outcome:
-    """The part of a result that the experiment itself determines."""
-
-    verdict: Verdict
-    summary: str
-    next_step: str = ""
-    evidence: Mapping[str, Any] = field(default_factory=dict[str, Any])
-    picture: Picture | None = None
-    problems: tuple[Problem, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class ExperimentStarted:
-    """The first event of an experiment. `number` counts from 1."""
-
-    key: str
-    title: str
-    question: str
-    number: int
-    count: int
-
-
-@dataclass(frozen=True, slots=True)
-class ExperimentProgress:
-    """The state of a running experiment."""
-
-    key: str
-    share: float
-    """Completed share, from 0 to 1."""
-    picture: Picture | None = None
-
-
-Results: TypeAlias = Mapping[str, Result]
-"""Results of earlier experiments by key."""
+Outcomes: TypeAlias = Mapping[str, Outcome]
+"""Outcomes of earlier experiments by key."""
 
 Step: TypeAlias = "tuple[float, Picture | None] | Outcome"
 """Completed share with the picture so far, or the outcome, which is the last one."""
@@ -111,20 +77,36 @@ class Experiment:
     key: str
     title: str
     question: str
-    run: Callable[[ProjectCopy, Results], Iterator[Step]]
+    run: Callable[[ProjectCopy, Outcomes], Iterator[Step]]
+    needs: tuple[str, ...] = ()
+    """Keys of experiments that it continues, in the order in which they run."""
 
-    def result(self, outcome: Outcome) -> Result:
-        return Result(
-            self.key,
-            self.title,
-            self.question,
-            outcome.verdict,
-            outcome.summary,
-            outcome.next_step,
-            outcome.evidence,
-            outcome.picture,
-            outcome.problems,
-        )
+
+@dataclass(frozen=True, slots=True)
+class ExperimentStarted:
+    """The first event of an experiment. `number` counts from 1."""
+
+    experiment: Experiment
+    number: int
+    count: int
+
+
+@dataclass(frozen=True, slots=True)
+class ExperimentProgress:
+    """The state of a running experiment."""
+
+    experiment: Experiment
+    share: float
+    """Completed share, from 0 to 1."""
+    picture: Picture | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """The last event of an experiment."""
+
+    experiment: Experiment
+    outcome: Outcome
 
 
 __all__ = [
@@ -134,9 +116,9 @@ __all__ = [
     "ExperimentProgress",
     "ExperimentStarted",
     "Outcome",
+    "Outcomes",
     "Picture",
     "Result",
-    "Results",
     "Series",
     "Step",
     "Verdict",

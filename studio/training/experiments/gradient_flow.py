@@ -11,7 +11,7 @@ from typing import Any
 
 from engine import fit, nn
 from studio.lowering.problems.problem import Problem
-from studio.training.experiments.experiment import Bars, Experiment, Outcome, Results, Step
+from studio.training.experiments.experiment import Bars, Experiment, Outcome, Outcomes, Step
 from studio.training.experiments.layer_hooks import Watcher, leaf_layers, watched
 from studio.training.experiments.project_copy import ProjectCopy
 
@@ -43,9 +43,9 @@ class Flow:
     """Share of outputs close to a bound of the activation."""
 
 
-def _run(copy: ProjectCopy, results: Results) -> Iterator[Step]:
+def _run(copy: ProjectCopy, outcomes: Outcomes) -> Iterator[Step]:
     steps = copy.steps(_SECONDS, _MIN_STEPS, _MAX_STEPS)
-    with fit.trial(copy.task, compile=False) as train:
+    with copy.trial() as train:
         first = _measured(copy)
         for number, batch in zip(range(1, steps + 1), copy.cycle(), strict=False):
             train(batch)

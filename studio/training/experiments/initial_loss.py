@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from statistics import fmean
 
 from studio.lowering.problems.problem import Problem
-from studio.training.experiments.experiment import Bars, Experiment, Outcome, Results, Step
+from studio.training.experiments.experiment import Bars, Experiment, Outcome, Outcomes, Step
 from studio.training.experiments.loss_inputs import NUMBER_LOSSES, loss_calls
 from studio.training.experiments.project_copy import ProjectCopy
 
@@ -17,7 +17,7 @@ _MAX_RATIO_OF_NUMBERS = 50.0
 """Largest first loss as a multiple of chance. Errors of regression are squared, and their targets have any scale."""
 
 
-def _run(copy: ProjectCopy, results: Results) -> Iterator[Step]:
+def _run(copy: ProjectCopy, outcomes: Outcomes) -> Iterator[Step]:
     calls = loss_calls(copy, _BATCHES)
     if not calls:
         yield Outcome("inconclusive", "No loss of the project is a separate node.")

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from studio.lowering.problems.problem import Problem
-from studio.training.experiments.experiment import Bars, Experiment, Outcome, Results, Step
+from studio.training.experiments.experiment import Bars, Experiment, Outcome, Outcomes, Step
 from studio.training.experiments.loss_inputs import CLASS_LOSSES, YES_NO_LOSSES, LossCall, loss_calls
 from studio.training.experiments.project_copy import ProjectCopy
 
@@ -17,7 +17,7 @@ _BATCHES = 8
 _BARS = 20
 
 
-def _run(copy: ProjectCopy, results: Results) -> Iterator[Step]:
+def _run(copy: ProjectCopy, outcomes: Outcomes) -> Iterator[Step]:
     calls = [call for call in loss_calls(copy, _BATCHES) if call.target is not None]
     if not calls:
         yield Outcome("inconclusive", "No loss of the project compares predictions with targets.")

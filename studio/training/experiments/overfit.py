@@ -8,7 +8,7 @@ from itertools import repeat
 from statistics import fmean
 
 from studio.lowering.problems.problem import Problem
-from studio.training.experiments.experiment import Curves, Experiment, Outcome, Results, Series, Step
+from studio.training.experiments.experiment import Curves, Experiment, Outcome, Outcomes, Series, Step
 from studio.training.experiments.project_copy import ProjectCopy
 
 _SECONDS, _MIN_STEPS, _MAX_STEPS = 4.0, 24, 200
@@ -19,6 +19,8 @@ _FALLS = 0.5
 _FALLS_SHORT = 0.92
 """The same after few steps."""
 _SHORT = 100
+_NAMED = 5
+"""Maximum number of nodes in a hint."""
 _FLAT = 0.85
 """The loss does not fall if it stays above this fraction after many steps."""
 
@@ -35,7 +37,7 @@ def overfit_curve(losses: list[float], name: str = "loss") -> Series:
     return Series(name, tuple(float(number) for number in range(1, len(losses) + 1)), tuple(losses))
 
 
-def _run(copy: ProjectCopy, results: Results) -> Iterator[Step]:
+def _run(copy: ProjectCopy, outcomes: Outcomes) -> Iterator[Step]:
     steps, losses = copy.steps(_SECONDS, _MIN_STEPS, _MAX_STEPS), list[float]()
     for number, loss in copy.train(repeat(copy.batches[0]), steps):
         losses.append(loss)
@@ -64,9 +66,20 @@ def _run(copy: ProjectCopy, results: Results) -> Iterator[Step]:
 
 def _problem(copy: ProjectCopy, summary: str, evidence: dict[str, object], picture: Curves) -> Outcome:
     node = next(iter(copy.graph.optimized), None)
-    step = "Check the learning rate, the wires from each layer to the loss, and that the loss fits its targets."
+    step = " ".join(_next_steps(copy))
     problem = Problem("warning", "not-learning", f"{summary} {step}", node=node, evidence=evidence)
     return Outcome("problem", summary, step, evidence, picture, (problem,))
+
+
+def _next_steps(copy: ProjectCopy) -> Iterator[str]:
+    nodes = copy.report.document.nodes
+    if frozen := [name for name, node in nodes.items() if node.frozen]:
+        yield f"Frozen layers are not trained: {', '.join(frozen[:_NAMED])}."
+    if dropouts := [name for name, node in nodes.items() if "Dropout" in node.type and not node.muted]:
+        yield f"Dropout prevents memorizing: mute {', '.join(dropouts[:_NAMED])} and try again."
+    rates = ", ".join(f"{rate:g} ({name})" for name, rate in copy.rates.items())
+    given = f" {rates}" if rates else ""
+    yield f"Check the learning rate{given}, the wires from each layer to the loss, and that the loss fits its targets."
 
 
 def _picture(losses: list[float]) -> Curves:

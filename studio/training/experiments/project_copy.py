@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import cycle, islice
 from typing import Any
 
@@ -74,11 +76,12 @@ class ProjectCopy:
         """The tensors that no loss compares the network with."""
         return [tensor for tensor in self.tensors if not tensor.reaches_target]
 
-    @property
+    @cached_property
     def rates(self) -> dict[str, float]:
-        """The learning rate of each optimizer."""
+        """The learning rate of each optimizer; the highest one that its schedules plan, as after a warm-up."""
         infos = {name: self.report.nodes[name] for name in self.graph.optimized if name in self.report.nodes}
-        return {name: float(info.arguments["lr"]) for name, info in infos.items() if info.arguments.get("lr")}
+        given = {name: float(info.arguments["lr"]) for name, info in infos.items() if info.arguments.get("lr")}
+        return given | self._planned_rates
 
     def steps(self, seconds: float, low: int, high: int) -> int:
         """The number of training steps that take a time, within bounds."""
@@ -86,13 +89,19 @@ class ProjectCopy:
 
     def train(self, batches: Iterator[Any], steps: int, *, rate: float | None = None) -> Iterator[tuple[int, float]]:
         """Train on batches, with another learning rate if one is given. Yields the number of each step and its loss."""
-        with fit.trial(self.task, compile=False) as train:
-            if rate is not None:
-                for optimizer in self.task.optimizers.values():
-                    for group in optimizer.param_groups:
-                        set_learning_rate(group, rate)
+        with self.trial(rate=rate) as train:
             for number, batch in enumerate(islice(batches, steps), start=1):
                 yield number, train(batch)
+
+    @contextmanager
+    def trial(self, *, rate: float | None = None) -> Iterator[Callable[[Any], float]]:
+        """A function that trains on a batch with the highest learning rate of the schedules, or another one."""
+        with fit.trial(self.task, compile=False) as train:
+            for name, optimizer in self.task.optimizers.items():
+                chosen = self._planned_rates.get(name) if rate is None else rate
+                for group in optimizer.param_groups if chosen is not None else ():
+                    set_learning_rate(group, chosen)
+            yield train
 
     def cycle(self, change: Callable[[Any, int], Any] | None = None) -> Iterator[Any]:
         """All batches again and again, each changed by a function of the batch and its number."""
@@ -113,6 +122,12 @@ class ProjectCopy:
     def zeroed_inputs(self, batch: Any, number: int = 0) -> Any:
         """A batch whose inputs are 0."""
         return self.changed(batch, self.inputs, engine.zeros_like)
+
+    @cached_property
+    def _planned_rates(self) -> dict[str, float]:
+        """The highest rate of each optimizer with schedules."""
+        planned = {name: plan.rates() for name, plan in self.report.learning_rate_plans.items()}
+        return {name: max(rate for _, rate in rates) for name, rates in planned.items() if rates}
 
     def _batch_count(self) -> int:
         loader = self.task.setup().train

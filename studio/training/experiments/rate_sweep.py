@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from dataclasses import replace
 from itertools import repeat
+from typing import Any
 
 from engine import fit
-from studio.document import edits
-from studio.document.model import Document
+from studio.lowering.analysis.node_facts import NodeInfo
 from studio.lowering.problems.problem import Fix, Problem
-from studio.training.experiments.experiment import Curves, Experiment, Outcome, Results, Series, Step
+from studio.lowering.problems.quick_fixes import assign_all
+from studio.nodes.types import Role
+from studio.training.experiments.experiment import Curves, Experiment, Outcome, Outcomes, Series, Step
 from studio.training.experiments.overfit import final_share
 from studio.training.experiments.project_copy import ProjectCopy
 
@@ -21,7 +24,7 @@ _BETTER = 0.6
 reaches."""
 
 
-def _run(copy: ProjectCopy, results: Results) -> Iterator[Step]:
+def _run(copy: ProjectCopy, outcomes: Outcomes) -> Iterator[Step]:
     steps = copy.steps(_SECONDS, _MIN_STEPS, _MAX_STEPS)
     tried: list[fit.LearningRateTrial] = []
     found: fit.LearningRateSuggestion | None = None
@@ -36,57 +39,77 @@ def _run(copy: ProjectCopy, results: Results) -> Iterator[Step]:
         text = f"No learning rate lowers the loss within {len(tried)} steps."
         yield Outcome("inconclusive", text, "", {"rates": copy.rates}, _picture(tried, copy.rates))
         return
-    yield from _judged(copy, results, tried, found.rate, found.lowest)
+    yield from _judged(copy, outcomes, tried, found.rate, found.lowest)
 
 
 def _judged(
-    copy: ProjectCopy, results: Results, tried: list[fit.LearningRateTrial], suggested: float, lowest: float
+    copy: ProjectCopy, outcomes: Outcomes, tried: list[fit.LearningRateTrial], suggested: float, lowest: float
 ) -> Iterator[Step]:
     rate, rates = float(f"{suggested:.1g}"), copy.rates
     picture = _picture(tried, rates, suggested)
-    evidence = {"rates": rates, "suggested": rate, "lowest loss at": lowest}
+    evidence: dict[str, Any] = {"rates": rates, "suggested": rate, "lowest loss at": lowest}
     text = f"The loss falls fastest at {rate:g} and is lowest at {lowest:.1g}"
     given = ", ".join(f"{value:g} ({name})" for name, value in rates.items())
-    share = _overfit_share(results)
-    learned = "overfit" in results and results["overfit"].verdict == "passed"
-    if not rates or copy.is_adversarial or share is None or learned:
+    share = _overfit_share(outcomes)
+    if not rates or copy.is_adversarial or share is None:
         yield Outcome("passed", f"{text}. The project uses {given or 'no fixed rate'}.", "", evidence, picture)
         return
     name, current = next(iter(rates.items()))
-    steps, best, best_share = int(results["overfit"].evidence["steps"]), rate, math.inf
-    for tested in _candidates(current, rate):
-        reached = final_share([loss for _, loss in copy.train(repeat(copy.batches[0]), steps, rate=tested)])
+    learned = outcomes["overfit"].verdict == "passed"
+    best, reached = rate, math.inf
+    for tested in [rate] if learned else _candidates(current, rate):
+        steps = int(outcomes["overfit"].evidence["steps"])
+        found = final_share([loss for _, loss in copy.train(repeat(copy.batches[0]), steps, rate=tested)])
         yield 0.9, picture
-        if reached < best_share:
-            best, best_share = tested, reached
+        if found < reached:
+            best, reached = tested, found
     evidence["share of the first loss"] = {
         f"{current:g}": share if math.isfinite(share) else None,
-        f"{best:g}": best_share if math.isfinite(best_share) else None,
+        f"{best:g}": reached if math.isfinite(reached) else None,
     }
-    if not (best_share < _BETTER * share or (math.isnan(share) and best_share < _BETTER)):
-        yield Outcome("passed", f"{text}. The project uses {given}; other rates do not help.", "", evidence, picture)
-        return
-    yield _problem(name, current, best, share, best_share, evidence, picture)
+    fix = _fix(copy, best, f"The loss of one batch fell to {reached:.0%} with it.")
+    if not learned and (reached < _BETTER * share or (math.isnan(share) and reached < _BETTER)):
+        yield _problem(name, current, best, share, reached, evidence, picture, fix)
+    elif reached < share and best != current:
+        text = f"{text}. The project uses {given}, which suits the network, too."
+        yield Outcome("passed", text, "", evidence, picture, suggestion=fix)
+    else:
+        text = f"{text}. The project uses {given}; other rates do not help."
+        yield Outcome("passed", text, "", evidence, picture)
 
 
 def _problem(
-    name: str, current: float, best: float, share: float, reached: float, evidence: dict[str, object], picture: Curves
+    name: str,
+    current: float,
+    best: float,
+    share: float,
+    reached: float,
+    evidence: dict[str, Any],
+    picture: Curves,
+    fix: Fix,
 ) -> Outcome:
     low = "low" if best > current else "high"
     before = "is NaN" if math.isnan(share) else f"is {share:.0%} of its first value"
     trial = f"after the same steps the loss of one batch {before} with {current:g} and {reached:.0%} with {best:g}"
     message = f"The learning rate of {name} is too {low}: {trial}. Set lr to {best:g}."
-
-    def edit(document: Document) -> Document:
-        return edits.set_param(document, name, "lr", best)
-
-    reason = f"The loss of one batch fell to {reached:.0%} with it."
-    fix = Fix(f"Set lr to {best:g}", edit, (f"{name}.lr={best:g}",), reason=reason)
     if best > current:
         problem = Problem("warning", "learning-rate-too-low", message, node=name, fix=fix, evidence=evidence)
     else:
         problem = Problem("warning", "learning-rate-too-high", message, node=name, fix=fix, evidence=evidence)
     return Outcome("problem", message, f"Set lr of {name} to {best:g}.", evidence, picture, (problem,))
+
+
+def _fix(copy: ProjectCopy, rate: float, reason: str) -> Fix:
+    """Set the learning rate of the optimizer, and the maximum of schedulers that set the rate themselves."""
+    nodes = copy.report.nodes
+    changes = {name: {"lr": rate} for name in copy.rates}
+    changes |= {name: {"max_lr": rate} for name in copy.graph.with_role(Role.SCHEDULER) if _sets_rate(nodes.get(name))}
+    fix = assign_all(changes, f"Set lr to {rate:g}")
+    return replace(fix, reason=reason)
+
+
+def _sets_rate(info: NodeInfo | None) -> bool:
+    return info is not None and "max_lr" in info.arguments
 
 
 def _candidates(current: float, suggested: float) -> list[float]:
@@ -95,9 +118,9 @@ def _candidates(current: float, suggested: float) -> list[float]:
     return [suggested, lower] if current > lower else [suggested]
 
 
-def _overfit_share(results: Results) -> float | None:
+def _overfit_share(outcomes: Outcomes) -> float | None:
     """How far the loss of one batch fell with the project's rate, as a share of the first loss; None if unknown."""
-    found = results.get("overfit")
+    found = outcomes.get("overfit")
     if found is None or "share" not in found.evidence:
         return None
     share = found.evidence["share"]
@@ -112,6 +135,8 @@ def _picture(tried: list[fit.LearningRateTrial], rates: dict[str, float], sugges
     return Curves("Learning rate", "Loss", series, log_x=True, marks=tuple(marks))
 
 
-RATE_SWEEP = Experiment("rate", "Learning-rate sweep", "Does the learning rate suit the network?", _run)
+RATE_SWEEP = Experiment(
+    "rate", "Learning-rate sweep", "Does the learning rate suit the network?", _run, needs=("overfit",)
+)
 
 __all__ = ["RATE_SWEEP"]

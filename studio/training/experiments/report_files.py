@@ -57,20 +57,23 @@ def markdown_report(conclusion: Conclusion, project: str) -> str:
     parts = [f"# {project}: {_TITLE}", f"**{_plain(conclusion.summary)}**"]
     parts += [f"Fix: {_plain(fix)}."] if (fix := _fix(conclusion)) else []
     for result in conclusion.results:
-        parts += [f"## {result.title}: {VERDICTS[result.verdict].lower()}", result.question, _plain(result.summary)]
-        parts += [f"Next step: {_plain(result.next_step)}"] if result.next_step else []
-        parts += [] if result.picture is None else [svg(result.picture, result.title)]
+        experiment, outcome = result.experiment, result.outcome
+        parts += [f"## {experiment.title}: {VERDICTS[outcome.verdict].lower()}", experiment.question]
+        parts += [_plain(outcome.summary)]
+        parts += [f"Next step: {_plain(outcome.next_step)}"] if outcome.next_step else []
+        parts += [] if outcome.picture is None else [svg(outcome.picture, experiment.title)]
     return "\n\n".join(parts) + "\n"
 
 
 def _html_section(result: Result) -> str:
+    title, outcome = result.experiment.title, result.outcome
     lines = [
-        f'<h2>{escape(result.title)}<span class="verdict {result.verdict}">{VERDICTS[result.verdict]}</span></h2>',
-        f"<p><em>{escape(result.question)}</em></p>",
-        f"<p>{escape(result.summary)}</p>",
+        f'<h2>{escape(title)}<span class="verdict {outcome.verdict}">{VERDICTS[outcome.verdict]}</span></h2>',
+        f"<p><em>{escape(result.experiment.question)}</em></p>",
+        f"<p>{escape(outcome.summary)}</p>",
     ]
-    lines += [f"<p>Next step: {escape(result.next_step)}</p>"] if result.next_step else []
-    lines += [] if result.picture is None else [f"<figure>\n{svg(result.picture, result.title)}\n</figure>"]
+    lines += [f"<p>Next step: {escape(outcome.next_step)}</p>"] if outcome.next_step else []
+    lines += [] if outcome.picture is None else [f"<figure>\n{svg(outcome.picture, title)}\n</figure>"]
     return "\n".join(lines)
 
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from studio.training.experiments.experiment import Experiment, Outcome, Results, Step
+from studio.training.experiments.experiment import Experiment, Outcome, Outcomes, Step
 from studio.training.experiments.project_copy import ProjectCopy
 
 
-def _run(copy: ProjectCopy, results: Results) -> Iterator[Step]:
+def _run(copy: ProjectCopy, outcomes: Outcomes) -> Iterator[Step]:
     problems = copy.report.warnings
     evidence = {"warnings": len(problems), "hints": len(copy.report.hints)}
     if not problems:

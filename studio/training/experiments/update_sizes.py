@@ -6,8 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import engine
-from engine import fit
-from studio.training.experiments.experiment import Bars, Experiment, Outcome, Results, Step
+from studio.training.experiments.experiment import Bars, Experiment, Outcome, Outcomes, Step
 from studio.training.experiments.project_copy import ProjectCopy
 
 _STEPS = 5
@@ -16,7 +15,7 @@ _SMALLEST, _LARGEST = 1e-6, 1.0
 _BARS = 24
 
 
-def _run(copy: ProjectCopy, results: Results) -> Iterator[Step]:
+def _run(copy: ProjectCopy, outcomes: Outcomes) -> Iterator[Step]:
     ratios = _measured(copy)
     if not ratios:
         yield Outcome("inconclusive", "No optimizer trains a layer with weights.")
@@ -45,7 +44,7 @@ def _run(copy: ProjectCopy, results: Results) -> Iterator[Step]:
 
 def _measured(copy: ProjectCopy) -> dict[str, float]:
     """The mean size of an update relative to the weights, by layer, without vectors such as biases."""
-    with fit.trial(copy.task, compile=False) as train, engine.no_grad():
+    with copy.trial() as train, engine.no_grad():
         weights = _weights(copy)
         before = {name: weight.clone() for name, weight in weights.items()}
         ratios = dict.fromkeys(weights, 0.0)

@@ -8,7 +8,7 @@ from functools import partial
 from pathlib import Path
 from typing import TypeAlias
 
-from PySide6.QtCore import QObject, Signal
+from PySide6.QtCore import QObject, Qt, Signal
 
 from studio.document.model import Document
 from studio.lowering.problems.problem import Problem
@@ -28,7 +28,8 @@ class BackgroundChecker(QObject):
         self._pool = ThreadPoolExecutor(max_workers=1, thread_name_prefix="check")
         self._next_request: tuple[Document, Path | None] | None = None
         self._busy = False
-        self._finished.connect(self._deliver)
+        # Queued: the callback of a future that is already done runs in the thread that adds it, within `request`.
+        self._finished.connect(self._deliver, Qt.ConnectionType.QueuedConnection)
 
     def request(self, document: Document, base: Path | None) -> None:
         """Check `document` after the current check; relative paths are resolved against `base`."""

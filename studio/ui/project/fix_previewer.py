@@ -7,7 +7,7 @@ from concurrent.futures import Future
 from functools import partial
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QObject, QTimer, Signal
+from PySide6.QtCore import QObject, Qt, QTimer, Signal
 
 from studio.lowering.problems.fix_effect import FixEffect, effect_of
 from studio.lowering.problems.problem import Fix
@@ -52,7 +52,7 @@ class FixPreviewer(QObject):
         self._timer.setSingleShot(True)
         self._timer.setInterval(_DELAY_MS)
         self._timer.timeout.connect(self._begin_check)
-        self._checked.connect(self._on_checked)
+        self._checked.connect(self._on_checked, Qt.ConnectionType.QueuedConnection)
 
     def close(self) -> None:
         """End the preview. Widgets that get the focus while the project is closed begin no other."""

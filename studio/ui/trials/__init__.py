@@ -1,1 +1,1 @@
-"""Dialogs for short experiments before a run: learning-rate finder and overfitting one batch."""
+"""The dialog of experiments before a run."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import (
@@ -15,9 +15,14 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from studio.lowering.problems.problem import Fix, Problem
-from studio.training.experiments.diagnosis_run import EXPERIMENTS
-from studio.training.experiments.experiment import ExperimentProgress, ExperimentStarted, Result
+from studio.lowering.problems.problem import Fix
+from studio.training.experiments.experiment import (
+    Experiment,
+    ExperimentProgress,
+    ExperimentStarted,
+    Outcome,
+    Result,
+)
 from studio.training.experiments.report_files import VERDICTS
 from studio.ui.panels.fix_button import fix_button
 from studio.ui.project.fix_previewer import FixPreviewer
@@ -39,24 +44,25 @@ class DiagnosisView(QWidget):
     """A row per experiment. The running one is shown until the user selects another.
 
     Args:
-        apply: applies a fix of a problem
+        experiments: in the order in which they run
+        apply: applies a fix of a problem of a node
         previewer: previews fixes
     """
 
-    def __init__(self, apply: Callable[[Fix, Problem], None], previewer: FixPreviewer) -> None:
+    def __init__(
+        self, experiments: Sequence[Experiment], apply: Callable[[Fix, str | None], None], previewer: FixPreviewer
+    ) -> None:
         super().__init__()
-        self._apply, self._previewer = apply, previewer
-        self.results: dict[str, Result] = {}
+        self.experiments, self._apply, self._previewer = experiments, apply, previewer
+        self.outcomes: dict[str, Outcome] = {}
         self._pictures: dict[str, ExperimentProgress] = {}
         self._follows = True
         self.list = QListWidget()
         self.list.setAccessibleName("Experiments")
         self.list.setMinimumWidth(176)
-        for experiment in EXPERIMENTS:
-            item = QListWidgetItem(experiment.title)
-            item.setData(Qt.ItemDataRole.UserRole, experiment.key)
-            self.list.addItem(item)
-            self._set_state(experiment.key, "waiting")
+        for experiment in experiments:
+            self.list.addItem(QListWidgetItem(experiment.title))
+            self._set_state(experiment, "waiting")
         self.list.currentRowChanged.connect(self._show_selected)
         self.list.itemClicked.connect(self._stop_following)
         self.question = label("", "heading", wrap=True)
@@ -78,31 +84,30 @@ class DiagnosisView(QWidget):
 
     def start(self, event: ExperimentStarted) -> None:
         """Mark an experiment as running, and show it."""
-        self._set_state(event.key, "running")
+        self._set_state(event.experiment, "running")
         if self._follows:
             self.list.setCurrentRow(event.number - 1)
 
     def advance(self, event: ExperimentProgress) -> None:
         """Draw the picture so far."""
-        self._pictures[event.key] = event
-        if self._current == event.key:
+        self._pictures[event.experiment.key] = event
+        if self._current is event.experiment:
             self.plot.show_picture(event.picture)
 
     def finish(self, result: Result) -> None:
         """Show the verdict of an experiment."""
-        self.results[result.key] = result
-        self._set_state(result.key, result.verdict)
-        if self._current == result.key:
+        self.outcomes[result.experiment.key] = result.outcome
+        self._set_state(result.experiment, result.outcome.verdict)
+        if self._current is result.experiment:
             self._show_selected()
 
-    def reveal(self, key: str) -> None:
+    def reveal(self, experiment: Experiment) -> None:
         """Select an experiment."""
-        keys = [experiment.key for experiment in EXPERIMENTS]
-        self.list.setCurrentRow(keys.index(key))
+        self.list.setCurrentRow(self.experiments.index(experiment))
 
     @property
-    def _current(self) -> str:
-        return EXPERIMENTS[max(self.list.currentRow(), 0)].key
+    def _current(self) -> Experiment:
+        return self.experiments[max(self.list.currentRow(), 0)]
 
     def _detail(self) -> QWidget:
         page = QWidget()
@@ -123,43 +128,44 @@ class DiagnosisView(QWidget):
         scroll.setWidget(page)
         return scroll
 
-    def _set_state(self, key: str, state: str) -> None:
-        row = next(index for index, experiment in enumerate(EXPERIMENTS) if experiment.key == key)
-        item = self.list.item(row)
+    def _set_state(self, experiment: Experiment, state: str) -> None:
+        item = self.list.item(self.experiments.index(experiment))
         item.setIcon(icons.themed(*_ICONS[state]))
         verdict = next((text for name, text in VERDICTS.items() if name == state), state.capitalize())
-        item.setToolTip(f"{EXPERIMENTS[row].question}\n{verdict}")
-        item.setData(Qt.ItemDataRole.AccessibleTextRole, f"{EXPERIMENTS[row].title}: {verdict}")
+        item.setToolTip(f"{experiment.question}\n{verdict}")
+        item.setData(Qt.ItemDataRole.AccessibleTextRole, f"{experiment.title}: {verdict}")
 
     def _stop_following(self, *_: object) -> None:
         self._follows = False
 
     def _show_selected(self, *_: object) -> None:
-        experiment = EXPERIMENTS[max(self.list.currentRow(), 0)]
-        result, progress = self.results.get(experiment.key), self._pictures.get(experiment.key)
-        self.question.setText(experiment.question)
-        self.summary.setText("" if result is None else f"{VERDICTS[result.verdict]}. {result.summary}")
-        self.summary.setVisible(result is not None)
-        picture = result.picture if result is not None else progress.picture if progress is not None else None
+        key = self._current.key
+        outcome, progress = self.outcomes.get(key), self._pictures.get(key)
+        self.question.setText(self._current.question)
+        self.summary.setText("" if outcome is None else f"{VERDICTS[outcome.verdict]}. {outcome.summary}")
+        self.summary.setVisible(outcome is not None)
+        picture = outcome.picture if outcome is not None else progress.picture if progress is not None else None
         self.plot.show_picture(picture)
-        self.plot.setVisible(result is None or picture is not None)
-        self.next_step.setText("" if result is None or not result.next_step else f"Next step: {result.next_step}")
+        self.plot.setVisible(outcome is None or picture is not None)
+        self.next_step.setText("" if outcome is None or not outcome.next_step else f"Next step: {outcome.next_step}")
         self.next_step.setVisible(bool(self.next_step.text()))
-        self._show_fixes(() if result is None else result.problems)
+        self._show_fixes(outcome)
 
-    def _show_fixes(self, problems: tuple[Problem, ...]) -> None:
+    def _show_fixes(self, outcome: Outcome | None) -> None:
         while self._fixes.count():
             item = self._fixes.takeAt(0)
             widget = item.widget() if item is not None else None
             if widget is not None:
                 widget.hide()
                 widget.deleteLater()
-        for problem in problems:
+        if outcome is None:
+            return
+        for problem in outcome.problems:
             if problem.fix is not None:
-                button = fix_button(problem.fix, lambda one=problem: self._apply_fix(one), self._previewer)
-                button.setToolTip(problem.message)
-                self._fixes.addWidget(button, 0, Qt.AlignmentFlag.AlignLeft)
+                self._add_fix(problem.fix, problem.node)
+        if outcome.suggestion is not None:
+            self._add_fix(outcome.suggestion, None)
 
-    def _apply_fix(self, problem: Problem) -> None:
-        if problem.fix is not None:
-            self._apply(problem.fix, problem)
+    def _add_fix(self, fix: Fix, node: str | None) -> None:
+        button = fix_button(fix, lambda: self._apply(fix, node), self._previewer)
+        self._fixes.addWidget(button, 0, Qt.AlignmentFlag.AlignLeft)

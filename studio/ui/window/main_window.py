@@ -29,8 +29,6 @@ from studio.ui.project.project import Project
 from studio.ui.settings import Settings
 from studio.ui.theme.theme import ThemeManager
 from studio.ui.trials.diagnosis_dialog import DiagnosisDialog
-from studio.ui.trials.learning_rate_dialog import LearningRateDialog
-from studio.ui.trials.overfit_dialog import OverfitDialog
 from studio.ui.trials.trial_dialog import TrialFactory
 from studio.ui.widgets.choice_palette import ChoicePalette
 from studio.ui.window import menu_bar
@@ -257,10 +255,10 @@ class MainWindow(CommandWindow):
             self.project.runner.request_snapshot()
 
     def find_rate(self) -> None:
-        self._open_trial(LearningRateDialog)
+        self._open_trial(partial(DiagnosisDialog, only=("rate",)))
 
     def overfit(self) -> None:
-        self._open_trial(OverfitDialog)
+        self._open_trial(partial(DiagnosisDialog, only=("overfit",)))
 
     def diagnose(self) -> None:
         self._open_trial(DiagnosisDialog)

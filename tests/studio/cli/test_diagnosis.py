@@ -45,8 +45,8 @@ def concluded(document: Document) -> Conclusion:
 @pytest.mark.parametrize("key", [each.key for each in templates()] if ALL else QUICK)
 def test_a_template_has_no_problem(key: str) -> None:
     conclusion = concluded(template(key).document)
-    assert [(result.key, result.summary) for result in conclusion.results if result.verdict == "problem"] == []
-    assert not [result.summary for result in conclusion.results if "failed" in result.summary]
+    assert [each for each in conclusion.results if each.outcome.verdict == "problem"] == []
+    assert not [each for each in conclusion.results if "failed" in each.outcome.summary]
     assert conclusion.cause is None
     assert conclusion.seconds < 60 or not ALL
 
@@ -55,12 +55,12 @@ def test_events_are_in_order_and_nothing_changes() -> None:
     document = network()
     found = events(document)
     started = [event for event in found if isinstance(event, ExperimentStarted)]
-    assert [each.key for each in started] == [each.key for each in EXPERIMENTS]
+    assert [each.experiment for each in started] == list(EXPERIMENTS)
     assert [each.number for each in started] == list(range(1, len(EXPERIMENTS) + 1))
     shares = [event.share for event in found if isinstance(event, ExperimentProgress)]
     assert shares and all(0 <= share <= 1 for share in shares)
     first, again = concluded(document), concluded(document)
-    assert [each.evidence for each in first.results] == [each.evidence for each in again.results]
+    assert [each.outcome.evidence for each in first.results] == [each.outcome.evidence for each in again.results]
 
 
 def test_a_low_learning_rate_gets_a_fix_that_was_tried() -> None:
@@ -81,6 +81,28 @@ def test_targets_that_a_graph_makes_equal_are_named() -> None:
     assert "all 512 targets have the value 0" in cause.message
 
 
+def test_one_experiment_runs_with_those_that_it_continues() -> None:
+    found = list(diagnose(lambda: check(network(3e-5), catalogue()), only=("rate",), clock=time.monotonic))
+    started = [event.experiment.key for event in found if isinstance(event, ExperimentStarted)]
+    assert started == ["overfit", "rate"]
+    conclusion = found[-1]
+    assert isinstance(conclusion, Conclusion) and conclusion.cause is not None
+    assert conclusion.cause.code == "learning-rate-too-low"
+
+
+def test_a_sweep_suggests_a_rate_that_trained_better_also_for_schedules() -> None:
+    document = edits.add(network(3e-3), "cycle", Node("lr_scheduler.OneCycleLR", {"max_lr": 3e-3}))
+    document = edits.connect(document, wire("adam.optimizer -> cycle.optimizer"))
+    *_, conclusion = diagnose(lambda: check(document, catalogue()), only=("rate",), clock=time.monotonic)
+    assert isinstance(conclusion, Conclusion) and conclusion.cause is None
+    outcome = conclusion.results[-1].outcome
+    assert outcome.verdict == "passed" and outcome.suggestion is not None
+    nodes = outcome.suggestion.edit(document).nodes
+    assert nodes["cycle"].params["max_lr"] == nodes["adam"].params["lr"] == outcome.evidence["suggested"]
+    first, second = outcome.evidence["share of the first loss"].values()
+    assert second < first
+
+
 def test_closing_cancels() -> None:
     running = diagnose(lambda: check(network(), catalogue()), clock=time.monotonic)
     assert isinstance(next(running), ExperimentStarted)
@@ -98,8 +120,9 @@ def test_reports_contain_all_results_and_load_nothing() -> None:
     page, text = html_report(conclusion, "a<b"), markdown_report(conclusion, "net")
     assert "a&lt;b" in page and "http" not in page.replace('xmlns="http://www.w3.org/2000/svg"', "")
     for result in conclusion.results:
-        assert result.title in page and f"## {result.title}" in text
-    assert page.count("<svg") == text.count("<svg") == sum(result.picture is not None for result in conclusion.results)
+        assert result.experiment.title in page and f"## {result.experiment.title}" in text
+    pictures = [each.outcome.picture for each in conclusion.results if each.outcome.picture is not None]
+    assert page.count("<svg") == text.count("<svg") == len(pictures)
     for drawing in page.split("<figure>\n")[1:]:
         assert ET.fromstring(drawing.partition("</figure>")[0]).tag.endswith("svg")
 
@@ -120,3 +143,7 @@ def test_the_command(gradwire, tmp_path: Path) -> None:
     assert last["event"] == "diagnosed" and last["cause"]["code"] == "learning-rate-too-low"
     assert report.read_text("utf-8").count("<svg") > 4
     assert gradwire("diagnose", file, "--report", tmp_path / "why.pdf").code == 2
+    one = gradwire("diagnose", file, "--only", "overfit", "--json")
+    assert [json.loads(line).get("key") for line in one.out.splitlines()] == ["overfit", None]
+    unknown = gradwire("diagnose", file, "--only", "x")
+    assert unknown.code == 2 and "x is not an experiment" in unknown.err

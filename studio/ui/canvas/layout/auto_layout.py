@@ -9,7 +9,7 @@ from dataclasses import replace
 from functools import partial
 from threading import Event
 
-from PySide6.QtCore import QObject, QTimer, QVariantAnimation, Signal
+from PySide6.QtCore import QObject, Qt, QTimer, QVariantAnimation, Signal
 
 from studio.document.model import Document
 from studio.ui.canvas import composite_edits
@@ -59,7 +59,8 @@ class AutoLayout(QObject):
         self._animation.setEasingCurve(motion.EASING)
         self._animation.valueChanged.connect(self._advance)
         self._animation.finished.connect(self._finish_animation)
-        self._computed.connect(self._on_computed)
+        # Queued, because a layout that is done at once would arrive within `lay_out`.
+        self._computed.connect(self._on_computed, Qt.ConnectionType.QueuedConnection)
         self._is_first = False
         self._reports_progress = False
         self._progress_timer = QTimer(self)

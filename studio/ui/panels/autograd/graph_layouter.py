@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from concurrent.futures import Future, ThreadPoolExecutor
 from functools import partial
 
-from PySide6.QtCore import QObject, Signal
+from PySide6.QtCore import QObject, Qt, Signal
 
 from studio.ui.layered_layout import Layout, Link, Spacing, arrange
 from studio.ui.panels.autograd.graph_items import HEIGHT, WIDTH
@@ -25,7 +25,8 @@ class GraphLayouter(QObject):
         self._pool = ThreadPoolExecutor(max_workers=1, thread_name_prefix="layout")
         self._numbers = itertools.count(1)
         self._newest = 0
-        self._finished.connect(self._deliver)
+        # Queued, because a layout that is done at once would arrive within `request`.
+        self._finished.connect(self._deliver, Qt.ConnectionType.QueuedConnection)
 
     def request(self, ids: Iterable[int], edges: Iterable[tuple[int, int]]) -> None:
         """Lay out a graph whose edges point away from the loss. Cancels earlier requests."""
