@@ -78,7 +78,9 @@ def _node(condition: NodeExists, situation: Situation, graph: GraphView) -> Feed
     if most is not None and len(found) > most:
         action = f"Remove {len(found) - most} of them."
         return Feedback(is_met=False, goal=f"{goal}, at most {most}", found=f"There are {len(found)}.", action=action)
-    missing = "There is none." if not found else f"There are only {len(found)}."
+    missing = (
+        "There is none." if not found else "There is only 1." if len(found) == 1 else f"There are only {len(found)}."
+    )
     return _result(len(found) >= least, goal, missing, f"Add {name}{path}.")
 
 
@@ -92,8 +94,8 @@ def _between(condition: NodeExists) -> str:
 
 
 def _parameter(condition: ParameterIs, situation: Situation, graph: GraphView) -> Feedback:
-    name, wanted = name_of(condition.node), _wanted(condition)
-    goal = f"{condition.param} of {name} is {wanted}"
+    name, param, wanted = name_of(condition.node), _label(condition.param), _wanted(condition)
+    goal = f"{param} of {name} is {wanted}"
     found = graph.find(condition.node)
     if not found:
         return Feedback(is_met=False, goal=goal, found=f"There is no {_bare(name)}.", action="Add it.")
@@ -101,8 +103,8 @@ def _parameter(condition: ParameterIs, situation: Situation, graph: GraphView) -
     if any(_fits(value, condition) for value in values.values()):
         return Feedback(is_met=True, goal=goal)
     path, value = next(iter(values.items()))
-    is_wrong = f"{condition.param} of {path} is {_text(value)}."
-    return Feedback(is_met=False, goal=goal, found=is_wrong, action=f"Set {condition.param} to {wanted}.", node=path)
+    is_wrong = f"{param} of {path} is {_text(value)}."
+    return Feedback(is_met=False, goal=goal, found=is_wrong, action=f"Set {param} to {wanted}.", node=path)
 
 
 def _flag(condition: FlagIs, situation: Situation, graph: GraphView) -> Feedback:
@@ -150,7 +152,7 @@ def _shape(condition: ShapeIs, situation: Situation, graph: GraphView) -> Feedba
         for _, spec in specs
     )
     end, spec = specs[0]
-    return _result(is_met, goal, f"{end} is {spec}.", "Change the nodes before it.", end.node)
+    return _result(is_met, goal, f"{end} is {spec}.", f"Change {_before(end.node, graph)}.", end.node)
 
 
 def _has_shape(shape: Iterable[object], wanted: tuple[int | str, ...]) -> bool:
@@ -200,8 +202,7 @@ def _parameters(condition: ParametersAre, situation: Situation, graph: GraphView
 
 
 def _figure(condition: FigureIs, situation: Situation, graph: GraphView) -> Feedback:
-    goal = f"{condition.which} {condition.figure} is {_range(condition.at_least, condition.at_most)}"
-    goal = _sentence(goal)
+    goal = f"The {condition.which} {_figure_name(condition.figure)} is {_range(condition.at_least, condition.at_most)}"
     if (missing := _no_current_run(situation)) is not None:
         return replace(missing, goal=goal)
     run = situation.last_run
@@ -226,7 +227,8 @@ def figure_of(run: MeasuredRun, figure: str, which: str) -> float | None:
 
 
 def _run(condition: RunExists, situation: Situation, graph: GraphView) -> Feedback:
-    wanted = [f"{name} {_text(value)}" for name, value in {**condition.params, **condition.settings}.items()]
+    wanted = [f"{_label(ref.rpartition('.')[2])} {_text(value)}" for ref, value in condition.params.items()]
+    wanted += [f"{_setting_title(name)} {_text(value)}" for name, value in condition.settings.items()]
     wanted += [] if condition.epochs is None else [f"at least {condition.epochs} epochs"]
     goal = "A run has finished" + (f" with {', '.join(wanted)}" if wanted else "")
     if not wanted:
@@ -283,7 +285,7 @@ def _value(condition: ValueIs, situation: Situation, graph: GraphView) -> Feedba
         for _, value in measured
     )
     end, value = measured[0]
-    return _result(is_met, goal, f"It is {_number(value)}.", "Change the nodes before it.", end.node)
+    return _result(is_met, goal, f"It is {_number(value)}.", f"Change {_before(end.node, graph)}.", end.node)
 
 
 def measured_value(situation: Situation, end: Endpoint, statistic: str) -> float | None:
@@ -305,8 +307,7 @@ def _statistic(found: TensorStatistics, statistic: str) -> float | None:
 
 
 def _setting(condition: SettingIs, situation: Situation, graph: GraphView) -> Feedback:
-    declared = TRAINING_SETTINGS.get(condition.setting)
-    title = condition.setting if declared is None else declared.title
+    title = _setting_title(condition.setting)
     wanted, value = _wanted(condition), getattr(situation.document.training, condition.setting, None)
     action = f"Set it to {wanted} in the inspector, with no node selected."
     return _result(_fits(value, condition), f'"{title}" is {wanted}', f"It is {_text(value)}.", action)
@@ -323,6 +324,30 @@ def _selected(condition: SelectionIs, situation: Situation, graph: GraphView) ->
 
 def _result(is_met: bool, goal: str, found: str, action: str, node: str | None = None) -> Feedback:
     return Feedback(is_met=True, goal=goal) if is_met else Feedback(False, goal, found, action, node)
+
+
+def _label(param: str) -> str:
+    """A parameter as the inspector names it."""
+    return param.replace("_", " ")
+
+
+def _setting_title(setting: str) -> str:
+    declared = TRAINING_SETTINGS.get(setting)
+    return setting if declared is None else declared.title
+
+
+_SOURCES = {"train": "training", "val": "validation"}
+
+
+def _figure_name(figure: str) -> str:
+    """A figure in words: "validation accuracy"."""
+    source, _, quantity = figure.partition("_")
+    return f"{_SOURCES.get(source, source)} {_label(quantity)}".strip()
+
+
+def _before(node: str, graph: GraphView) -> str:
+    """Where an output can be changed."""
+    return f"{node} or the nodes before it" if len(graph.before([node])) > 1 else node
 
 
 def _port_name(ref: str) -> str:

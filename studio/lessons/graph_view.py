@@ -67,14 +67,12 @@ class GraphView:
 
 
 def name_of(ref: NodeRef) -> str:
-    """A reference in words: "hidden", or the title of a type."""
+    """A reference in words: "hidden", or the title of a type or a block."""
     if not ref.startswith(_ANY):
         return ref
     key = ref.removeprefix(_ANY)
-    if key not in catalogue():
-        return f"a node of type {key}"
-    title = catalogue()[key].title
-    return f"{'an' if title[0] in 'AEIOU' else 'a'} {title} node"
+    title = catalogue()[key].title if key in catalogue() else key.removeprefix("block.")
+    return f"{'an' if title[0] in 'AEIOUaeiou' else 'a'} {title} node"
 
 
 def plain(value: object) -> Json:

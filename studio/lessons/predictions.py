@@ -33,6 +33,8 @@ class Comparison:
     predicted: str
     measured: str
     """Empty while nothing was measured."""
+    is_given: bool = False
+    """Whether the author gave the right answer, so that nothing was measured."""
 
     @property
     def text(self) -> str:
@@ -40,7 +42,8 @@ class Comparison:
         if not self.measured:
             return f"Your prediction: {self.predicted}."
         verdict = "" if self.agrees is None else "As you predicted. " if self.agrees else "Not as you predicted. "
-        return f"{verdict}Your prediction: {self.predicted}. Measured: {self.measured}."
+        label = "Answer" if self.is_given else "Measured"
+        return f"{verdict}Your prediction: {self.predicted}. {label}: {self.measured}."
 
 
 def is_answer(prediction: Prediction, answer: Json) -> bool:
@@ -90,7 +93,7 @@ def _choice(prediction: Choice, answer: int) -> Comparison:
     predicted = prediction.options[answer]
     if prediction.right is None:
         return Comparison(None, predicted, "")
-    return Comparison(answer == prediction.right, predicted, prediction.options[prediction.right])
+    return Comparison(answer == prediction.right, predicted, prediction.options[prediction.right], is_given=True)
 
 
 def _number(prediction: Number, answer: float, situation: Situation) -> Comparison:
@@ -98,7 +101,8 @@ def _number(prediction: Number, answer: float, situation: Situation) -> Comparis
     if measured is None:
         return Comparison(None, f"{answer:,.6g}", "")
     agrees = abs(answer - measured) <= prediction.tolerance + 1e-9 * abs(measured)
-    return Comparison(agrees, f"{answer:,.6g}", f"{measured:,.6g}")
+    is_given = prediction.right is not None
+    return Comparison(agrees, f"{answer:,.6g}", f"{measured:,.6g}", is_given)
 
 
 def _measured(prediction: Number, situation: Situation) -> float | None:

@@ -96,10 +96,10 @@ def view(driver: LessonDriver) -> LessonView:
 def test_a_wrong_choice_is_kept_and_does_not_block(driver: LessonDriver, view: LessonView, qtbot: QtBot) -> None:
     driver.predict(0)
     assert view.prediction is not None and not view.prediction.keep.isVisible()
-    assert view.prediction.result.text() == "Kept. Now run and compare."
+    assert view.prediction.result.text() == "Kept. Now do the step, and compare."
     driver.set_parameter("logits", "out_features", 12)
     qtbot.waitUntil(view.done.isVisible)
-    assert "Not as you predicted. Your prediction: this. Measured: that." in view.prediction.result.text()
+    assert "Not as you predicted. Your prediction: this. Answer: that." in view.prediction.result.text()
     assert view.explanation.toPlainText() == "It was that."
     driver.user.click(view.prediction.options[1])
     assert driver.session.answer == 0, "a kept prediction is not changed"
@@ -110,7 +110,7 @@ def test_check_says_what_was_found_and_the_next_step(driver: LessonDriver, view:
     assert view.checks.rows[0].text == ""
     driver.scroll_to(view.check)
     driver.user.click(view.check)
-    assert view.checks.rows[0].text == "out_features of logits is 10. Set out_features to 12."
+    assert view.checks.rows[0].text == "out features of logits is 10. Set out features to 12."
     assert view.checks.rows[0].accessibleName().startswith("Open: ")
     driver.set_parameter("logits", "out_features", 12)
     qtbot.waitUntil(lambda: view.checks.rows[0].feedback.is_met)
@@ -136,7 +136,7 @@ def test_a_number_is_typed_and_kept_with_enter(driver: LessonDriver, view: Lesso
     driver.keys.write("3")
     driver.keys.press("Return")
     qtbot.waitUntil(lambda: driver.session.is_done(driver.session.step))
-    assert "As you predicted. Your prediction: 3. Measured: 3." in view.prediction.result.text()
+    assert "As you predicted. Your prediction: 3. Answer: 3." in view.prediction.result.text()
 
 
 def test_a_drawn_curve_is_shown_against_the_measured_one(driver: LessonDriver, view: LessonView, qtbot: QtBot) -> None:
@@ -211,6 +211,33 @@ def test_terms_become_links_once_and_not_in_code() -> None:
     assert linked("`loss`, the loss and losses, a loss curve", terms) == (
         "`loss`, the [loss](term:loss) and losses, a [loss curve](term:loss%20curve)"
     )
+    assert linked("Press Run. The Runs panel lists a run.", ("run",)) == (
+        "Press Run. The Runs panel lists a [run](term:run)."
+    )
+    assert linked("**Loss** is a number.", ("loss",)) == "**[Loss](term:loss)** is a number."
+
+
+def test_the_palette_waits_for_the_prediction(window: MainWindow, qtbot: QtBot) -> None:
+    """The palette covers the Lesson panel, where the question is."""
+    assert window.lessons.open(shipped_lesson("01-tensors-and-shapes"))
+    driver, card = LessonDriver(window, qtbot), window.lessons.guide.card
+    window.lessons.guide.show_card()
+    index = next(i for i, step in enumerate(driver.session.steps) if step.target == "palette")
+    driver.user.click(driver.view.steps[index])
+    assert driver.view.isVisible() and not card.isVisible()
+    driver.predict(0)
+    qtbot.waitUntil(card.isVisible)
+    assert not window.docks["palette"].visibleRegion().isEmpty()
+
+
+def test_a_card_that_covers_the_text_repeats_it(window: MainWindow, qtbot: QtBot) -> None:
+    assert window.lessons.open(shipped_lesson(FIRST))
+    driver, card = LessonDriver(window, qtbot), window.lessons.guide.card
+    window.lessons.guide.show_card()
+    for index, step in enumerate(driver.session.steps[:4]):
+        driver.session.go(index)
+        paragraphs = card.text.text().count("\n\n") + 1
+        assert paragraphs == (step.text.count("\n\n") + 1 if step.target == "palette" else 1), step.title
 
 
 def test_a_lesson_file_is_dropped_and_listed_as_recent(window: MainWindow, path: Path) -> None:

@@ -14,6 +14,8 @@ from studio.ui.theme import theme
 TERM = "term"
 """Scheme of the links to terms."""
 _CODE = re.compile(r"(```.*?```|`[^`\n]*`|\[[^\]\n]*\]\([^)\n]*\))", re.DOTALL)
+_START = r"(?:(?<=^)|(?<=\n)|(?<=\*\*)|(?<=[.?:] ))"
+"""Before the first word of a sentence or an emphasized one."""
 _SPACING = 8
 
 
@@ -94,10 +96,14 @@ class LessonText(QTextBrowser):
 
 
 def linked(markdown: str, terms: Iterable[str]) -> str:
-    """The text with the first occurrence of each term as a link, except in code and in links."""
+    """The text with the first occurrence of each term as a link, except in code and in links.
+
+    A capital letter inside a sentence is the name of a button or a panel, as in "Press Run".
+    """
     parts = _CODE.split(markdown)
     for term in sorted(terms, key=len, reverse=True):
-        pattern = re.compile(rf"(?<![\w/(\[]){re.escape(term)}(s?)(?![\w\]])", re.IGNORECASE)
+        first, rest = re.escape(term[:1]), re.escape(term[1:])
+        pattern = re.compile(rf"(?<![\w/(\[])(?:{first}|{_START}(?i:{first})){rest}(s?)(?![\w\]])")
         for index in range(0, len(parts), 2):
             found = pattern.search(parts[index])
             if found is not None:

@@ -43,7 +43,7 @@ class PredictionForm(QFrame):
         column = QVBoxLayout(self)
         column.setContentsMargins(10, 10, 10, 10)
         column.setSpacing(6)
-        column.addWidget(label("Predict before you run", "section"))
+        column.addWidget(label("Predict first", "section"))
         question = label(prediction.question, wrap=True)
         column.addWidget(question)
         self.options: list[QRadioButton] = []
@@ -89,7 +89,7 @@ class PredictionForm(QFrame):
                 self.sketch.show_measured(evaluation.curve)
         self.keep.hide()
         comparison = evaluation.comparison if evaluation is not None and is_measured else None
-        self.result.setText(comparison.text if comparison is not None else "Kept. Now run and compare.")
+        self.result.setText(comparison.text if comparison is not None else "Kept. Now do the step, and compare.")
         self.result.show()
 
     def keyPressEvent(self, event: QKeyEvent) -> None:

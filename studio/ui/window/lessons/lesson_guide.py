@@ -6,7 +6,7 @@ from functools import partial
 
 from PySide6.QtCore import QObject, QPoint, QRect, QTimer
 
-from studio.lessons.lesson import Step
+from studio.lessons.lesson import Step, Target
 from studio.ui.project.lesson_session import LessonSession
 from studio.ui.project.project import Project
 from studio.ui.window.command_window import CommandWindow
@@ -31,6 +31,8 @@ class LessonGuide(QObject):
         self._sessions: dict[Project, LessonSession] = {}
         self._hidden: set[Project] = set()
         """Projects whose card the learner has hidden."""
+        self._waits = False
+        """Whether the shown step waits for a prediction before it points at something."""
         self.card = StepCard(window)
         self.card.next_requested.connect(self.go_on)
         self.card.back_requested.connect(self.go_back)
@@ -50,6 +52,7 @@ class LessonGuide(QObject):
         self._sessions[session.project] = session
         session.step_changed.connect(partial(self._show, session))
         session.step_completed.connect(partial(self._on_completed, session))
+        session.changed.connect(partial(self._on_changed, session))
         self._show(session)
 
     def show_card(self) -> None:
@@ -91,11 +94,12 @@ class LessonGuide(QObject):
     def place(self, *_: object) -> None:
         """Put the card beside its target; hide it without one."""
         session = self.session
-        if session is None or session.project in self._hidden or session.step.target is None:
+        target = None if session is None or session.project in self._hidden else _target(session)
+        if session is None or target is None:
             self.card.hide_card()
             self._timer.stop()
             return
-        area = step_targets.find_area(self._window, session.step.target, _nodes(session))
+        area = step_targets.find_area(self._window, target, _nodes(session))
         self.card.point_at(area, self._panel_rect(), self._canvas_corner())
 
     def _panel_rect(self) -> QRect | None:
@@ -115,17 +119,24 @@ class LessonGuide(QObject):
         if session is not self.session:
             return
         step = session.step
+        self._waits = step.target is not None and _target(session) is None
         self.card.show_step(step, session.index, len(session.steps))
-        if step.target is not None and session.project not in self._hidden:
+        if _target(session) is not None and session.project not in self._hidden:
             self._timer.start()
         self._prepare(session, step)
         QTimer.singleShot(0, partial(self._prepare, session, step))  # after a new canvas has shown its graph
 
     def _prepare(self, session: LessonSession, step: Step) -> None:
         if self.session is session and session.step is step:
-            if step.target is not None and session.project not in self._hidden:
-                step_targets.prepare(self._window, step.target, _nodes(session))
+            target = _target(session)
+            if target is not None and session.project not in self._hidden:
+                step_targets.prepare(self._window, target, _nodes(session))
             self.place()
+
+    def _on_changed(self, session: LessonSession) -> None:
+        """Point at what the step is about as soon as its prediction was made."""
+        if self._waits and session is self.session and _target(session) is not None:
+            self._show(session)
 
     def _on_completed(self, session: LessonSession) -> None:
         """Go on after a step that has nothing to explain."""
@@ -151,6 +162,13 @@ class LessonGuide(QObject):
     def _forget(self, project: Project) -> None:
         self._sessions.pop(project, None)
         self._hidden.discard(project)
+
+
+def _target(session: LessonSession) -> Target | None:
+    """What the card points at. The palette covers the Lesson panel, so it has to wait for the prediction."""
+    step = session.step
+    is_covered = step.target == "palette" and step.prediction is not None
+    return None if is_covered and session.answer is None else step.target
 
 
 def _nodes(session: LessonSession) -> frozenset[str]:

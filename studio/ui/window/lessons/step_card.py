@@ -77,8 +77,12 @@ class StepCard(QWidget):
         return focused is not None and (focused is self or self.isAncestorOf(focused))
 
     def show_step(self, step: Step, index: int, count: int) -> None:
-        """Show the title of a step and what to do, the last paragraph of its text, and announce them."""
-        text = _plain(step.text.rsplit("\n\n", 1)[-1])
+        """Show the title of a step and what to do, the last paragraph of its text, and announce them.
+
+        The palette covers the Lesson panel. Then the card shows the whole text, unless a prediction was made there.
+        """
+        is_covered = step.target == "palette" and step.prediction is None
+        text = _plain(step.text if is_covered else step.text.rsplit("\n\n", 1)[-1])
         is_last = index + 1 == count
         number = f"{index + 1} of {count}"
         self.heading.setText(step.title)
