@@ -76,6 +76,8 @@ def _problem(flow: Dataflow, stop: str, layers: list[str], optimizer: str, *, is
     )
     severity = "error" if is_all else "warning"
     fix = next(iter(fixes), None)
+    if fix is not None and fixes[1:]:
+        fix = fix.because("It lets all layers learn.")
     return Problem(severity, "no-gradient", message, node=stop, fix=fix, others=fixes[1:], evidence={"layers": layers})
 
 

@@ -54,7 +54,9 @@ def _single_values(flow: Dataflow, loader: str, layers: list[str]) -> Iterator[P
         f"samples in batches of {size}. Turn drop_last on, or set batch_size to {size + 1}."
     )
     others = (quick_fixes.assign(loader, "batch_size", size + 1),) if count % (size + 1) != 1 else ()
-    fix = quick_fixes.assign(loader, "drop_last", True)
+    fix = quick_fixes.assign(loader, "drop_last", True).because(
+        "It leaves out one sample per epoch, another if shuffled."
+    )
     evidence = {"samples": count, "batch_size": size, "last_batch": 1}
     yield Problem(
         "error", "batch-norm-single", message, node=loader, fix=fix, others=others, evidence=evidence, affected=layer

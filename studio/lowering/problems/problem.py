@@ -38,6 +38,10 @@ class Fix:
     """The edit of the definition of a block, for nodes of the flat graph whose paths begin with a prefix: `edit_flat`
     cannot add nodes to definitions. None if the fix adds none."""
 
+    def because(self, reason: str) -> Fix:
+        """The fix with the reason why it is recommended."""
+        return replace(self, reason=reason)
+
     @property
     def changes(self) -> tuple[Change, ...]:
         """The edit as data; empty if its document is unknown or the edit cannot be applied."""

@@ -45,11 +45,13 @@ def kept_tensors(function: CodeFunction) -> Iterator[Finding]:
                 continue
         if not function.tensors.holds(value) or _is_detached(value):
             continue
+        is_primary = isinstance(value, (ast.Name, ast.Attribute, ast.Call, ast.Subscript))
+        before, behind = ("", ".detach()") if is_primary else ("(", ").detach()")
         message = (
             f"{shown(kept)} keeps {shown(value)} of every step, and with it the memory of the whole computation. "
-            f"Keep {shown(value)}.detach()"
+            f"Keep {before}{shown(value)}{behind}"
         )
-        edits = wrapped(value, "(", ").detach()") if isinstance(value, ast.BinOp) else wrapped(value, "", ".detach()")
+        edits = wrapped(value, before, behind)
         yield Finding("code-kept-values", node, message, "Keep detached values", edits)
 
 

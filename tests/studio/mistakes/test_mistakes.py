@@ -20,6 +20,7 @@ def test_a_planted_mistake_is_the_only_problem_and_its_fix_works(mistake: Mistak
     assert (problem.fix is not None) is mistake.has_fix
     if problem.fix is None:
         return
+    assert problem.fix.reason or not problem.others, "say why the first fix is recommended"
     for fix in (problem.fix, *problem.others):
         assert diagnose(fix.edit(document), mistake, tmp_path) == [], fix.title
     if mistake.goal is not None:

@@ -27,6 +27,8 @@ LEAST_DISTANCE = 0.5
 NARROW = 4.0
 """Range of scores that leaves the probabilities of softmax and sigmoid far from 0 and 1."""
 
+_ACCURATE = "BCEWithLogitsLoss computes the sigmoid and its logarithm in one step, which is exact for large scores."
+
 
 def score_problems(flow: Dataflow) -> Iterator[Problem]:
     """Problems of the activations before losses and before other activations."""
@@ -111,6 +113,7 @@ def _squashed(flow: Dataflow, loss: str, expected: ScoreInput, squashing: list[s
     params = flow.document.nodes[loss].params
     if types[loss].key == "nn.BCEWithLogitsLoss" and types[first].key == "nn.Sigmoid" and "pos_weight" not in params:
         others = (quick_fixes.retype(loss, "nn.BCELoss", keep=("weight", "reduction")),) if len(squashing) == 1 else ()
+        fix = fix.because(_ACCURATE)
     return Problem("warning", "squashed-scores", message, node=first, fix=fix, others=others)
 
 
@@ -132,9 +135,8 @@ def _at_probabilities(flow: Dataflow, loss: str, before: str, kind: ValueKind) -
         message = f"{start} values {kind.range}. Use Sigmoid at {before}."
         return Problem("error", "no-probabilities", message, node=before, fix=fix)
     message = f"{start} unbounded scores. Use BCEWithLogitsLoss, or insert Sigmoid before {loss}."
-    retype = quick_fixes.retype(loss, "nn.BCEWithLogitsLoss", keep=("weight", "reduction"))
-    if not flow.document.nodes[loss].params:
-        retype = quick_fixes.retype(loss, "nn.BCEWithLogitsLoss")
+    kept = ("weight", "reduction") if flow.document.nodes[loss].params else ()
+    retype = quick_fixes.retype(loss, "nn.BCEWithLogitsLoss", keep=kept).because(_ACCURATE)
     origin = values_at(flow.graph, loss, "input")[-1]
     insert = quick_fixes.insert_behind(origin, Node("nn.Sigmoid"), title=f"Insert Sigmoid after {before}")
     is_judged = any(_has_threshold(flow, reader.node) for reader in value_readers(flow.graph, origin))
@@ -174,9 +176,9 @@ def _at_logarithms(flow: Dataflow, loss: str, expected: ScoreInput, before: str,
         return Problem(
             "warning", "no-log-probabilities", f"{message} {title}.", node=loss, port=expected.port, fix=insert
         )
-    retype = quick_fixes.retype(loss, "nn.CrossEntropyLoss", keep=("weight", "ignore_index", "reduction"))
-    if not flow.document.nodes[loss].params:
-        retype = quick_fixes.retype(loss, "nn.CrossEntropyLoss")
+    kept = ("weight", "ignore_index", "reduction") if flow.document.nodes[loss].params else ()
+    retype = quick_fixes.retype(loss, "nn.CrossEntropyLoss", keep=kept)
+    retype = retype.because("CrossEntropyLoss applies log-softmax itself, so the graph needs no further node.")
     message = f"{message} Use CrossEntropyLoss."
     return Problem(
         "warning", "no-log-probabilities", message, node=loss, port=expected.port, fix=retype, others=(insert,)

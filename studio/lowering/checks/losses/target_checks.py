@@ -22,8 +22,10 @@ from studio.lowering.problems import quick_fixes
 from studio.lowering.problems.problem import Fix, Problem
 from studio.nodes.types import Role
 
+_CLASSES = "The targets are class numbers."
 MAX_CLASSES = 20
 """Number of classes above which class numbers are probably quantities."""
+_QUANTITIES = f"More than {MAX_CLASSES} different numbers are usually quantities."
 INDEX_LOSSES = frozenset({"nn.NLLLoss", "nn.MultiMarginLoss", "nn.MultiLabelMarginLoss"})
 """Losses that take class numbers only; cross entropy also takes one-hot vectors."""
 VECTOR_LOSSES = frozenset({*ANSWER_LOSSES, *DISTANCE_LOSSES, "nn.KLDivLoss", "nn.MultiLabelMarginLoss"})
@@ -76,6 +78,8 @@ def class_targets(flow: Dataflow, name: str, facts: NodeFacts) -> Problem | None
     remedy = f"{fix.title}." if fix is not None else "Use CrossEntropyLoss with one score per class."
     text, evidence = f"{message}. {remedy}", {"classes": classes}
     others = tuple(other for other in others if other is not fix)
+    if fix is not None and others:
+        fix = fix.because(_QUANTITIES if fix is numbers else _CLASSES)
     return Problem(severity, "wrong-target", text, node=name, port="target", fix=fix, others=others, evidence=evidence)
 
 
@@ -118,6 +122,7 @@ def _class_numbers_as_signs(flow: Dataflow, name: str, facts: NodeFacts) -> Prob
     others: tuple[Fix, ...] = ()
     if fix is not None and facts.type.key == "nn.SoftMarginLoss":
         others = (quick_fixes.retype(name, "nn.BCEWithLogitsLoss"),)
+        fix = fix.because("It keeps the loss.")
     remedy = f"{fix.title}." if fix is not None else "Use a loss of classes such as CrossEntropyLoss."
     message = f"{name} expects targets -1 or 1, but those of {targets.loader} are the class numbers 0 to {classes - 1}."
     evidence = {"classes": classes}

@@ -133,6 +133,7 @@ def _rate_problem(flow: Dataflow, rate: _Rate, code: str, message: str) -> Probl
     if rate.param != "lr" and flow.graph.types[rate.optimizer].group == ADAPTIVE:
         usual *= _CYCLE
     fix = quick_fixes.assign(rate.node, rate.param, usual)
+    fix = fix.because(f"It is usual for {flow.graph.types[rate.optimizer].title}, and safe for most networks.")
     evidence = {"learning_rate": rate.value, "usual": usual}
     message = f"{message} {fix.title}."
     is_tried = rate.param == "lr" and flow.graph.types[rate.optimizer].key not in _ONE_RATE
@@ -222,6 +223,7 @@ def _summed_loss(rate: _Rate, loss: WeightedLoss, batch: int) -> Problem:
     )
     lower = quick_fixes.assign(rate.node, rate.param, float(f"{rate.value / batch:.2g}"))
     fix = quick_fixes.clear(loss.name, "reduction", f"Average {loss.name} over the batch")
+    fix = fix.because("The learning rate then suits any batch size.")
     evidence = {"learning_rate": rate.value, "batch_size": batch}
     return Problem(
         "warning",

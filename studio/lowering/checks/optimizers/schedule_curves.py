@@ -216,7 +216,7 @@ def _slower(flow: Dataflow, curve: _Curve) -> Iterator[Fix]:
     if curve.unit == "step" and curve.type.param("per") is not None and _can_change_unit(flow, curve.name):
         epochs = _curve(flow, curve.name, per_step=False)
         if epochs is not None and not epochs.falls and epochs.peak > min(epochs.rates):
-            yield quick_fixes.assign(curve.name, "per", "epoch")
+            yield quick_fixes.assign(curve.name, "per", "epoch").because("Its values are usual for epochs.")
     yield from _scaled(curve)
 
 

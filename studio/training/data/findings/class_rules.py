@@ -273,7 +273,7 @@ def _weights(losses: Sequence[tuple[str, str]], counts: Sequence[tuple[int, str]
     else:
         weights = [round(total / (len(counts) * count), 4) for count, _ in counts]
     fix = quick_fixes.assign_all({loss: {param: weights}}, f"Set {param} of {loss} from the class sizes")
-    return [fix]
+    return [fix.because("It lets the network learn the rare classes; a metric only shows that it does not.")]
 
 
 __all__ = ["IMBALANCE", "class_problems"]
