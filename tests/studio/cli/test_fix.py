@@ -13,7 +13,12 @@ from msgspec.structs import replace
 from studio.document.edits import add, set_param
 from studio.document.files import project_files
 from studio.document.model import Document, Frame, Node
+from studio.lowering.check import check
+from studio.lowering.report import Report
+from studio.nodes.catalogue import catalogue
 from studio.reference.mistakes.projects import digits
+from studio.training.fixes import fix_measurement, fix_trials
+from studio.training.fixes.fix_trials import TrialFigure
 from tests.studio.cli.conftest import ROOT
 
 
@@ -85,9 +90,37 @@ def test_a_trial_measures_the_fix_and_chooses_among_several(gradwire, file: Path
     result = gradwire("check", file, "--fix", "learning-rate-too-high", "--json")
     applied, last = result.lines
     assert applied["event"] == "fixed" and applied["code"] == "learning-rate-too-high"
-    assert applied["reason"].startswith("val_loss after 50 steps ")
+    assert applied["reason"].startswith("200 batches: val_loss ")
     assert applied["others"] and applied["changes"] == [f"lr of adam: 10.0 → {applied['edits'][0]['value']:g}"]
     assert last == {"event": "fixes", "fixed": 1, "refused": 0, "left": 1, "errors": 0, "written": True}
+
+
+def test_a_fix_with_which_the_project_trains_worse_is_refused(
+    gradwire, file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def trained(report: Report, steps: int = 200, **_: object) -> TrialFigure:
+        rate = report.document.nodes["adam"].params["lr"]
+        return TrialFigure("val_loss", 0.5 if rate == 10.0 else 0.6, is_higher_better=False, steps=steps)
+
+    monkeypatch.setattr(fix_measurement, "run_first_trial", trained)
+    monkeypatch.setattr(fix_measurement, "run_trial", trained)
+    content = file.read_bytes()
+    result = gradwire("check", file, "--fix", "learning-rate-too-high")
+    assert result.code == 1 and "trains worse (200 batches: val_loss 0.5 → 0.6)" in result.err
+    assert file.read_bytes() == content
+
+
+def test_a_slow_network_is_tried_with_fewer_batches(monkeypatch: pytest.MonkeyPatch) -> None:
+    report = check(wrong(), catalogue())
+    monkeypatch.setattr(fix_trials, "_estimate", lambda begun, step, steps: 9.0 if steps <= 50 else 11.0)
+    figure = fix_trials.run_first_trial(report)
+    assert figure is not None and figure.steps == 50
+    with pytest.raises(fix_trials.TrialCancelledError):
+        fix_trials.run_trial(report, 50, advance=_cancel)
+
+
+def _cancel(share: float) -> None:
+    raise fix_trials.TrialCancelledError
 
 
 def test_a_problem_without_a_fix_is_refused(gradwire, tmp_path: Path) -> None:
