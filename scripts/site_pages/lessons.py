@@ -19,6 +19,7 @@ from studio.reference.markdown import escaped, fence, joined, table
 EXAMPLE = "tensors-and-shapes"
 ACTIONS = (
     ('{"run": {SETTING: VALUE}}', "change settings of the run and press Run"),
+    ('{"resume": EPOCHS}', "resume the last run until it has trained for a total number of epochs"),
     ('{"predict": ANSWER}', "answer the question: an index of an option, a number, or a course"),
     ('{"select": NODE}', "select a node"),
 )

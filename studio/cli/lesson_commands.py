@@ -11,8 +11,7 @@ import typer
 
 from studio.cli.error_output import FAILED, InputError, print_error, print_json, print_text
 from studio.cli.error_reporting import report_errors
-from studio.cli.shared_options import Json, project_folder, runs_folder
-from studio.document.files import project_files
+from studio.cli.shared_options import Json, Trust, exit_if_untrusted, project_folder, read_project, runs_folder
 from studio.lessons.glossary import meanings, page_of
 from studio.lessons.lesson import SUFFIX, Lesson, student
 from studio.lessons.lesson_check import check_steps, evaluate_project, lesson_problems
@@ -68,15 +67,18 @@ def check(
         Path | None,
         typer.Option("--project", metavar="FILE", help="Project of a student, with its runs, to evaluate instead."),
     ] = None,
+    trust: Trust = False,
     as_json: Json = False,
 ) -> None:
     with report_errors(as_json=as_json):
         lesson = _lesson(name)
-        is_sound = (
-            _check_solution(lesson, as_json=as_json)
-            if project is None
-            else _check_project(lesson, project, as_json=as_json)
-        )
+        if project is not None:
+            is_sound = _check_project(lesson, project, trust=trust, as_json=as_json)
+        else:
+            is_trusted = trust or not _is_file(name)
+            if not is_trusted:
+                exit_if_untrusted(Path(name), lesson.document, as_json=as_json)
+            is_sound = _check_solution(lesson, trust=is_trusted, as_json=as_json)
     if not is_sound:
         raise typer.Exit(FAILED)
 
@@ -102,10 +104,14 @@ def write_student(
 
 def _lesson(name: str) -> Lesson:
     """A shipped lesson, or that of a file. Raises FileError."""
-    return load(Path(name)) if name.endswith(SUFFIX) or os.sep in name else shipped_lesson(name)
+    return load(Path(name)) if _is_file(name) else shipped_lesson(name)
 
 
-def _check_solution(lesson: Lesson, *, as_json: bool) -> bool:
+def _is_file(name: str) -> bool:
+    return name.endswith(SUFFIX) or os.sep in name
+
+
+def _check_solution(lesson: Lesson, *, trust: bool, as_json: bool) -> bool:
     """Print what is wrong with a lesson. Returns whether nothing is."""
     if not any(step.solution for step in lesson.all_steps):
         raise InputError(
@@ -116,7 +122,7 @@ def _check_solution(lesson: Lesson, *, as_json: bool) -> bool:
         _print_problem("", problem, as_json=as_json)
     is_sound = not general
     with tempfile.TemporaryDirectory(prefix="gradwire-lesson-") as folder:
-        for found in check_steps(lesson, Path(folder)):
+        for found in check_steps(lesson, Path(folder), trusts_code=trust):
             is_sound = is_sound and not found.problems
             for problem in found.problems:
                 _print_problem(found.step.id, problem, as_json=as_json)
@@ -136,9 +142,10 @@ def _print_problem(step: str, problem: str, *, as_json: bool) -> None:
         print_json({"event": "problem", "message": problem})
 
 
-def _check_project(lesson: Lesson, project: Path, *, as_json: bool) -> bool:
+def _check_project(lesson: Lesson, project: Path, *, trust: bool, as_json: bool) -> bool:
     """Print which conditions a project meets. Returns whether it meets those of the task, or of the last step."""
-    document = project_files.load(project)
+    document = read_project(project, None, trust=trust)
+    exit_if_untrusted(project, document, as_json=as_json)
     runs: tuple[MeasuredRun, ...] = finished_runs(runs_folder(project))
     is_met = True
     for step, feedback in evaluate_project(lesson, document, runs, project_folder(project)):

@@ -230,13 +230,48 @@ def _run(condition: RunExists, situation: Situation, graph: GraphView) -> Feedba
     wanted = [f"{_label(ref.rpartition('.')[2])} {_text(value)}" for ref, value in condition.params.items()]
     wanted += [f"{_setting_title(name)} {_text(value)}" for name, value in condition.settings.items()]
     wanted += [] if condition.epochs is None else [f"at least {condition.epochs} epochs"]
-    goal = "A run has finished" + (f" with {', '.join(wanted)}" if wanted else "")
-    if not wanted:
-        missing = _no_current_run(situation)
-        return Feedback(is_met=True, goal=goal) if missing is None else replace(missing, goal=goal)
-    count = sum(_matches(run, condition) for run in situation.runs)
+    breaks = _breaks(condition)
+    wanted += [breaks] if breaks else []
+    end = "was resumed" if condition.resumed else "has finished"
+    goal = f"{'The last' if condition.only_last else 'A'} run {end}{' with ' if wanted else ''}{', '.join(wanted)}"
+    is_plain = not wanted and not condition.resumed
+    if (is_plain or condition.only_last) and (missing := _no_current_run(situation)) is not None:
+        return replace(missing, goal=goal)
+    if is_plain:
+        return Feedback(is_met=True, goal=goal)
+    count = sum(_matches(run, condition) for run in situation.runs[-1 if condition.only_last else 0 :])
+    if count >= condition.at_least:
+        return Feedback(is_met=True, goal=goal)
+    if condition.only_last and breaks:
+        return Feedback(is_met=False, goal=goal, found=_found_breaks(situation), action="Change that, and press Run.")
+    if condition.resumed:
+        is_wrong = f"No run{' with these values' if wanted else ''} was resumed."
+        action = "Select a run in the Runs panel, and press Resume in its details."
+        return Feedback(is_met=False, goal=goal, found=is_wrong, action=action)
     is_wrong = "There is no finished run with these values." if not count else f"There is only {count}."
-    return _result(count >= condition.at_least, goal, is_wrong, "Set them, and press Run.")
+    return Feedback(is_met=False, goal=goal, found=is_wrong, action="Set them, and press Run.")
+
+
+def _breaks(condition: RunExists) -> str:
+    """The number of graph breaks that a condition asks for, in words; empty for any."""
+    least, most = condition.least_graph_breaks, condition.most_graph_breaks
+    if least is None and most is None:
+        return ""
+    if most == 0:
+        return "no graph break in its compiled steps"
+    if (least, most) == (1, None):
+        return "a graph break in its compiled steps"
+    return f"{_range(least, most)} graph breaks in its compiled steps"
+
+
+def _found_breaks(situation: Situation) -> str:
+    """What the last run had of graph breaks, as a sentence."""
+    run = situation.last_run
+    if run is None or run.graph_breaks is None:
+        return "The last run did not compile its steps."
+    if not run.graph_breaks:
+        return "The last run had no graph break."
+    return f"The last run had {run.graph_breaks} graph break{'s' if run.graph_breaks > 1 else ''} in each step."
 
 
 def _no_current_run(situation: Situation) -> Feedback | None:
@@ -258,6 +293,13 @@ def _matches(run: MeasuredRun, condition: RunExists) -> bool:
         found = run.document.nodes.get(node)
         if found is None or not _equal(_set_or_default(found, param), value):
             return False
+    if condition.resumed and not run.is_resumed:
+        return False
+    if _breaks(condition) and (
+        run.graph_breaks is None
+        or not _within(run.graph_breaks, condition.least_graph_breaks, condition.most_graph_breaks)
+    ):
+        return False
     return condition.epochs is None or run.epochs >= condition.epochs
 
 

@@ -143,8 +143,16 @@ class RunExists(BaseCondition, frozen=True, kw_only=True, tag="run"):
     """Parameters as "NODE.PARAM"."""
     epochs: int | None = None
     """It trained at least this number of epochs."""
+    resumed: bool = False
+    """It was resumed from a checkpoint."""
+    least_graph_breaks: int | None = None
+    """Its steps were compiled, with at least this number of graph breaks."""
+    most_graph_breaks: int | None = None
+    """Its steps were compiled, with at most this number of graph breaks."""
     at_least: int = 1
     """Number of such runs."""
+    only_last: bool = False
+    """Only the last run counts, which must have trained the present graph."""
 
 
 class ValueIs(BaseCondition, frozen=True, kw_only=True, tag="value"):

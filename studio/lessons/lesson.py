@@ -100,7 +100,7 @@ class Step(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
     explanation: Text = ""
     """Shown once the step is done."""
     solution: tuple[dict[str, Json], ...] = ()
-    """Edits in the JSON form of fixes, and "run", "predict" and "select"; absent in the student's file."""
+    """Edits in the JSON form of fixes, and "run", "resume", "predict" and "select"; absent in the student's file."""
 
     @property
     def is_read_only(self) -> bool:

@@ -44,9 +44,14 @@ def lesson_problems(lesson: Lesson) -> tuple[str, ...]:
     return tuple(found)
 
 
-def check_steps(lesson: Lesson, folder: Path) -> Iterator[StepCheck]:
-    """Play the solution, and return what is wrong with each step. Runs are written to `folder`."""
-    player = Player(lesson.document, folder, lesson.locked)
+def check_steps(lesson: Lesson, folder: Path, *, trusts_code: bool = False) -> Iterator[StepCheck]:
+    """Play the solution, and return what is wrong with each step.
+
+    Args:
+        folder: where runs are written
+        trusts_code: let this process execute the Python code of the lesson
+    """
+    player = Player(lesson.document, folder, lesson.locked, trusts_code=trusts_code)
     return (check_step(step, player) for step in lesson.all_steps)
 
 

@@ -39,6 +39,8 @@ class Progress(Struct, frozen=True, omit_defaults=True):
     """Predictions by step."""
     hints: dict[str, int] = field(default_factory=dict[str, int])
     """Number of shown hints by step."""
+    first_run: int = 0
+    """Number of the first run that counts: the lesson was started again before it."""
 
     def at(self, step: str) -> Progress:
         """The progress with another shown step."""

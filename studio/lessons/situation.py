@@ -15,7 +15,7 @@ from studio.training.data.data_chain import ChainOpener
 from studio.training.probing.node_probe import NodeProbe, ProbeError
 from studio.training.probing.tensor_statistics import TensorStatistics, tensor_statistics
 from studio.training.runs.metric_points import MetricSource
-from studio.training.runs.run_history import MetricsFollower, Run, RunFolder, run_from_stored
+from studio.training.runs.run_history import MetricsFollower, Run, RunFolder, StoredRun, run_from_stored
 from studio.training.runs.run_resuming import load_weights
 
 ValueReader = Callable[[Endpoint], TensorStatistics | None]
@@ -34,13 +34,18 @@ class MeasuredRun:
     """Values per epoch or validation: "train_loss", "val_loss", "train_NAME", "val_NAME"."""
     weights: Path | None = None
     """Its folder or weights file."""
+    is_resumed: bool = False
+    """Whether it was resumed from a checkpoint."""
+    graph_breaks: int | None = None
+    """Graph breaks in its last kind of compiled step; None if steps were not compiled."""
 
     @classmethod
     def of(cls, run: Run) -> MeasuredRun | None:
         """From a run whose curves are known; None while it trains and if its graph is unknown."""
         if run.document is None or run.is_live:
             return None
-        return cls(run.document, run.step, dict(_figures(run)), run.folder)
+        is_resumed = bool(run.metadata.get("resumed"))
+        return cls(run.document, run.step, dict(_figures(run)), run.folder, is_resumed, _graph_breaks(run))
 
     @property
     def epochs(self) -> int:
@@ -71,22 +76,24 @@ class Situation:
 
 def finished_runs(folder: Path) -> tuple[MeasuredRun, ...]:
     """The finished runs in the folder of a project's runs, oldest first. Unreadable runs are left out."""
-    found: list[MeasuredRun] = []
-    for number, stored in enumerate(RunFolder(folder).scan(), 1):
-        run = run_from_stored(stored, range(number))
-        follower = MetricsFollower(stored.folder)
-        try:
-            run.read_document()
-        except FileError:
-            continue
-        is_complete = False
-        while not is_complete:
-            update = follower.read()
-            run.apply_update(update)
-            is_complete = update.is_complete
-        if (measured := MeasuredRun.of(run)) is not None:
-            found.append(measured)
-    return tuple(found)
+    found = (read_run(stored) for stored in RunFolder(folder).scan())
+    return tuple(measured for measured in found if measured is not None)
+
+
+def read_run(stored: StoredRun) -> MeasuredRun | None:
+    """A finished run, read from its folder; None while it is trained and if it cannot be read."""
+    run = run_from_stored(stored, ())
+    follower = MetricsFollower(stored.folder)
+    try:
+        run.read_document()
+    except FileError:
+        return None
+    is_complete = False
+    while not is_complete:
+        update = follower.read()
+        run.apply_update(update)
+        is_complete = update.is_complete
+    return MeasuredRun.of(run)
 
 
 def value_reader(report: Report, runs: tuple[MeasuredRun, ...], opener: ChainOpener | None = None) -> ValueReader:
@@ -120,6 +127,14 @@ def _weights(run: MeasuredRun) -> Mapping[str, Any] | None:
         return None
 
 
+def _graph_breaks(run: Run) -> int | None:
+    if run.compile_state is not None:
+        return run.compile_state.breaks
+    found: Any = run.metadata.get("compile")
+    breaks = found.get("breaks") if isinstance(found, dict) else None
+    return breaks if type(breaks) is int else None
+
+
 def _figures(run: Run) -> Iterator[tuple[str, tuple[float, ...]]]:
     sources: tuple[tuple[MetricSource, str], ...] = (("epochs", "train"), ("validation", "val"))
     for source, prefix in sources:
@@ -127,4 +142,4 @@ def _figures(run: Run) -> Iterator[tuple[str, tuple[float, ...]]]:
             yield f"{prefix}_{quantity}", values
 
 
-__all__ = ["MeasuredRun", "Situation", "ValueReader", "finished_runs", "value_reader"]
+__all__ = ["MeasuredRun", "Situation", "ValueReader", "finished_runs", "read_run", "value_reader"]

@@ -1,4 +1,4 @@
-"""The edits of a solution: the JSON form of fixes, and the actions run, predict and select."""
+"""The edits of a solution: the JSON form of fixes, and the actions run, resume, predict and select."""
 
 from __future__ import annotations
 
@@ -30,12 +30,13 @@ FIELDS: Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "training": ((), ()),
     "block": (("edits",), ()),
     "run": ((), ()),
+    "resume": ((), ()),
     "predict": ((), ()),
     "select": ((), ()),
 }
 """By the field that names the edit: its required and its optional further fields."""
 
-ACTIONS = ("run", "predict", "select")
+ACTIONS = ("run", "resume", "predict", "select")
 """Entries of a solution that do not change the document."""
 _SPACING = 232.0
 """Horizontal distance of an inserted node from the one before it."""

@@ -2,25 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, cast
 
-from engine import fit
-from studio.document.document_errors import DocumentError
+from studio.document.document_errors import DocumentError, FileError
 from studio.document.locked_nodes import check_locked
 from studio.document.model import Document, Json
 from studio.lessons.condition_checks import evaluate_step
 from studio.lessons.feedback import Feedback
-from studio.lessons.lesson import Lesson, Step
+from studio.lessons.lesson import Step
 from studio.lessons.predictions import Comparison, compare, is_answer
-from studio.lessons.situation import MeasuredRun, Situation, value_reader
+from studio.lessons.situation import MeasuredRun, Situation, read_run, value_reader
 from studio.lessons.solution_edits import apply_edit, kind_of
 from studio.lowering.check import Checker
+from studio.lowering.user_code.document_code import allow_code
 from studio.nodes.catalogue import catalogue
 from studio.training.data.data_chain import ChainOpener
-from studio.training.runs.run_history import Run
+from studio.training.runs.run_history import StoredRun
+from studio.training.runs.run_metadata import read_metadata
+from studio.training.runs.run_record import RUN_FILE, create_run_folder
+from studio.training.runs.run_resuming import load_run
 from studio.training.session_events import Failed
 from studio.training.training_session import TrainingSession
 
@@ -68,6 +70,11 @@ class Player:
     answers: dict[str, Json] = field(default_factory=dict[str, Json])
     checker: Checker = field(default_factory=Checker)
     opener: ChainOpener = field(default_factory=ChainOpener)
+    trusts_code: bool = False
+    """Whether this process may execute the Python code of the lesson."""
+
+    def __post_init__(self) -> None:
+        self._edit(self.document)
 
     def situation(self) -> Situation:
         """The situation for conditions."""
@@ -101,47 +108,53 @@ class Player:
             case "select":
                 self.selection = frozenset({str(edit["select"])})
             case "run":
-                self.document = apply_edit(self.document, edit)
-                self.runs.append(train(self.document, self.folder / f"run-{len(self.runs) + 1}"))
+                self._edit(apply_edit(self.document, edit))
+                self.runs.append(train(self.document, create_run_folder(self.folder)))
+            case "resume":
+                self.runs[-1:] = [self._resumed(edit["resume"])]
             case _:
                 after = apply_edit(self.document, edit)
                 check_locked(self.document, after, self.locked)
-                self.document = after
+                self._edit(after)
+
+    def _edit(self, document: Document) -> None:
+        self.document = document
+        if self.trusts_code:
+            allow_code(document)
+
+    def _resumed(self, epochs: Json) -> MeasuredRun:
+        """The last run, resumed until it has trained for a number of epochs in total."""
+        if not isinstance(epochs, int) or not self.runs or self.runs[-1].weights is None:
+            raise RunError('"resume" needs a run before it, and the total number of epochs.')
+        try:
+            resumed = load_run(self.runs[-1].weights)
+        except FileError as error:
+            raise RunError(str(error)) from None
+        session = TrainingSession(resumed.document, catalogue(), resume=resumed, epochs=epochs, name="lesson")
+        return _measured(session, resumed.folder)
 
 
 class RunError(Exception):
     """A step of a solution failed. The text is for the author."""
 
 
-def play(lesson: Lesson, folder: Path) -> Iterator[PlayedStep]:
-    """Play all steps and the task of a lesson."""
-    player = Player(lesson.document, folder, lesson.locked)
-    for step in lesson.all_steps:
-        yield player.play(step)
-
-
 def train(document: Document, folder: Path) -> MeasuredRun:
     """Train a document to its end. Raises RunError."""
-    session = TrainingSession(document, catalogue(), out=folder, name="lesson")
-    run = Run(1, folder, document=document)
+    return _measured(TrainingSession(document, catalogue(), out=folder, name="lesson"), folder)
+
+
+def _measured(session: TrainingSession, folder: Path) -> MeasuredRun:
     session.start()
     is_over = False
     while not is_over:
         is_over = session.is_over
-        events = session.events(_POLL)
-        for event in events:
+        for event in session.events(_POLL):
             if isinstance(event, Failed):
                 raise RunError(f"The run failed: {event.message}")
-        run.take(cast("list[fit.TrainingEvent]", [each for each in events if _is_training(each)]))
     session.join()
-    run.state = session.state
-    measured = MeasuredRun.of(run)
+    measured = read_run(StoredRun(folder, read_metadata(folder / RUN_FILE), session.state))
     assert measured is not None
     return measured
 
 
-def _is_training(event: Any) -> bool:
-    return type(event).__module__ == fit.Step.__module__
-
-
-__all__ = ["PlayedStep", "Player", "RunError", "play", "train"]
+__all__ = ["PlayedStep", "Player", "RunError", "train"]

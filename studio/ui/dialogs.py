@@ -108,6 +108,16 @@ def confirm_stop(parent: QWidget, names: Sequence[str]) -> bool:
     return box.clickedButton() is stop
 
 
+def confirm_new_start(parent: QWidget, title: str, reason: str) -> bool:
+    """Ask whether to start a lesson again whose project cannot be opened."""
+    box = _box(QMessageBox.Icon.Warning, f"Your project of the lesson {title} cannot be opened.", parent)
+    box.setInformativeText(f"{reason}\n\nStarting again replaces it with the start project, and removes its runs.")
+    again = box.addButton("Start again", QMessageBox.ButtonRole.AcceptRole)
+    box.addButton("Cancel", QMessageBox.ButtonRole.RejectRole)
+    _ask(box)
+    return box.clickedButton() is again
+
+
 def confirm_overwrite(parent: QWidget, path: Path) -> bool:
     """Ask before overwriting a file that another program has changed."""
     box = _box(QMessageBox.Icon.Question, f"{path.name} was changed on disk by another program.", parent)

@@ -15,8 +15,9 @@ from studio.lessons.feedback import Feedback
 from studio.lessons.lesson import Curve, Lesson, Step
 from studio.lessons.predictions import Comparison, compare
 from studio.lessons.progress import LessonProgress, Progress
-from studio.lessons.situation import MeasuredRun, Situation, value_reader
+from studio.lessons.situation import MeasuredRun, Situation, read_run, value_reader
 from studio.training.data.data_chain import ChainOpener
+from studio.training.runs.run_history import Run, StoredRun
 from studio.ui.latest_task import LatestTask
 from studio.ui.project.project import Project
 
@@ -54,6 +55,8 @@ class LessonSession(QObject):
         """That of the shown step, once known."""
         self._opener = ChainOpener()
         """Used in the worker thread only."""
+        self._runs: dict[Path, MeasuredRun | None] = {}
+        """Runs of earlier sessions by folder, also for the worker thread only."""
         self._task = LatestTask("gradwire-lesson", self)
         self._task.finished.connect(self._on_evaluated)
         self._timer = QTimer(self)
@@ -67,6 +70,7 @@ class LessonSession(QObject):
             project.store.selection_changed,
             project.runner.state_changed,
             project.library.runs_changed,
+            project.library.metadata_changed,
         ):
             signal.connect(self.request_evaluation)
         self._shown_at = self._actions()
@@ -145,11 +149,11 @@ class LessonSession(QObject):
             self._keep(self.progress.with_hint(self.step.id))
 
     def start_again(self) -> None:
-        """Restore the start project, as an undoable edit, and forget answers, hints and completed steps."""
+        """Restore the start project, as an undoable edit, and forget answers, hints, completed steps and runs."""
         self.project.scope.go(())
         self.project.store.edit("Start the lesson again", lambda _: self.lesson.document)
         self.evaluation = None
-        self._keep(Progress())
+        self._keep(Progress(first_run=self.project.library.next_number))
         self._shown_at = self._actions()
         self.step_changed.emit()
         self.request_evaluation()
@@ -168,14 +172,17 @@ class LessonSession(QObject):
         store = self.project.store
         if not store.is_checked:
             return  # a report follows
-        runs = tuple(measured for run in self.project.library.runs if (measured := MeasuredRun.of(run)) is not None)
+        first = self.progress.first_run
+        runs = [_finished(run) for run in self.project.library.runs if not run.is_live and run.number >= first]
         self._task.request(
             (self.step.id, self.answer),
             partial(
                 _evaluated,
                 self.step,
                 self.answer,
-                Situation(store.document, store.check_report, runs, store.selection),
+                Situation(store.document, store.check_report, selection=store.selection),
+                [run for run in runs if run is not None],
+                self._runs,
                 self._opener,
             ),
         )
@@ -209,9 +216,33 @@ class LessonSession(QObject):
         self.changed.emit()
 
 
-def _evaluated(step: Step, answer: Json, situation: Situation, opener: ChainOpener) -> Evaluation:
-    """Runs in the worker thread."""
-    situation = replace(situation, value=value_reader(situation.report, situation.runs, opener))
+def _finished(run: Run) -> MeasuredRun | StoredRun | None:
+    """A run of this process, or what is needed to read an earlier one from its folder."""
+    if run.document is None and run.folder is not None:
+        return StoredRun(run.folder, run.metadata, run.state)
+    return MeasuredRun.of(run)
+
+
+def _evaluated(
+    step: Step,
+    answer: Json,
+    situation: Situation,
+    finished: list[MeasuredRun | StoredRun],
+    known: dict[Path, MeasuredRun | None],
+    opener: ChainOpener,
+) -> Evaluation:
+    """Runs in the worker thread.
+
+    Args:
+        known: the runs that were read from their folders, to be extended
+    """
+    runs: list[MeasuredRun] = []
+    for each in finished:
+        if isinstance(each, StoredRun) and each.folder not in known:
+            known[each.folder] = read_run(each)
+        run = known[each.folder] if isinstance(each, StoredRun) else each
+        runs += [] if run is None else [run]
+    situation = replace(situation, runs=tuple(runs), value=value_reader(situation.report, tuple(runs), opener))
     feedback = evaluate_step(step, situation)
     comparison, curve = None, ()
     if step.prediction is not None and answer is not None:

@@ -29,7 +29,9 @@ _PANEL_WORDS = {
 
 
 _NUMBERED = 10
-"""Number of panels with a key, from Alt+1 to Alt+0."""
+"""Number of panels with a digit as key, from Alt+1 to Alt+0."""
+_LETTERS = {"lesson": "Alt+L"}
+"""Keys of further panels."""
 
 
 def view_commands(window: CommandWindow) -> Iterator[Command]:
@@ -39,7 +41,7 @@ def view_commands(window: CommandWindow) -> Iterator[Command]:
             f"view.{dock.objectName()}",
             dock.title,
             partial(_toggle_dock, window, dock.objectName()),
-            (f"Alt+{number % 10}",) if number <= _NUMBERED else (),
+            (f"Alt+{number % 10}" if number <= _NUMBERED else _LETTERS[dock.objectName()],),
             "View/Panels",
             dock.objectName(),
             help=f"Show or hide the {dock.title} panel",

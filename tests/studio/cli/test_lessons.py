@@ -61,3 +61,41 @@ def test_the_schema_of_lessons_fits_the_shipped_ones(gradwire) -> None:
     schema = json.loads(gradwire("schema", "--lesson").out)
     assert {"gradlesson", "steps", "project"} <= set(schema["properties"])
     assert "Step" in schema["$defs"] and "NodeExists" in schema["$defs"]
+
+
+def test_code_of_a_lesson_file_runs_only_if_it_is_trusted(gradwire, tmp_path: Path) -> None:
+    path, project = tmp_path / "code.gradlesson", tmp_path / "student.gradwire"
+    content = {
+        "gradlesson": 1,
+        "title": "Code",
+        "goal": "write code",
+        "minutes": 1,
+        "steps": [
+            {
+                "id": "own",
+                "title": "Add 3",
+                "text": "Add 3.",
+                "conditions": [{"check": "value", "output": "own.output", "equals": 5}],
+                "hints": ["It does not add 3."],
+                "solution": [{"set": "own", "param": "source", "value": "def own(x):\n    return x + 3"}],
+            }
+        ],
+        "project": {
+            "gradwire": 3,
+            "nodes": {
+                "number": {"type": "nn.ConstantTensor", "params": {"size": [1], "values": [2]}},
+                "own": {"type": "studio.Python", "params": {"source": "def own(x):\n    return x - 3"}},
+            },
+            "wires": ["number.output -> own.x"],
+        },
+    }
+    path.write_text(json.dumps(content))
+    untrusted = gradwire("lesson", "check", path)
+    assert untrusted.code == 3 and "own" in untrusted.err
+    trusted = gradwire("lesson", "check", path, "--trust")
+    assert trusted.code == 0 and "own: sound" in trusted.out
+    lesson = load(path)
+    solved = edits.set_param(lesson.document, "own", "source", "def own(x):\n    return 3 + x")
+    project_files.save(solved, project)
+    assert gradwire("lesson", "check", path, "--project", project).code == 3
+    assert gradwire("lesson", "check", path, "--project", project, "--trust").code == 0

@@ -21,6 +21,8 @@ from studio.nodes.catalogue import catalogue
 
 MLP = template("digits-mlp").document
 RUN = MeasuredRun(MLP, 90, {"train_loss": (2.0, 0.5), "val_accuracy": (0.7, 0.95, 0.9), "val_loss": (1.0, 0.4, 0.6)})
+BROKEN = MeasuredRun(MLP, 90, RUN.figures, graph_breaks=2)
+RESUMED = MeasuredRun(MLP, 90, RUN.figures, is_resumed=True, graph_breaks=0)
 NUMBERS = Document({"table": Node("nn.ConstantTensor", {"size": [2, 2], "values": [1, 2, 3, 4]})})
 
 
@@ -79,6 +81,36 @@ CASES: list[tuple[dict[str, Any], Callable[[], Situation], str]] = [
     ({"check": "run", "params": {"adam.lr": 0.1}}, lambda: situation(MLP, RUN), "no finished run with these values"),
     ({"check": "run", "epochs": 3}, lambda: situation(MLP, RUN), "no finished run"),
     ({"check": "run", "epochs": 2, "at_least": 2}, lambda: situation(MLP, RUN), "There is only 1."),
+    ({"check": "run", "resumed": True}, lambda: situation(MLP, RESUMED, RUN), ""),
+    (
+        {"check": "run", "resumed": True},
+        lambda: situation(MLP, RUN),
+        "No run was resumed. Select a run in the Runs panel",
+    ),
+    ({"check": "run", "resumed": True, "epochs": 3}, lambda: situation(MLP, RESUMED), "No run with these values was"),
+    ({"check": "run", "least_graph_breaks": 1}, lambda: situation(MLP, BROKEN, RESUMED), ""),
+    ({"check": "run", "least_graph_breaks": 3}, lambda: situation(MLP, BROKEN), "no finished run with these values"),
+    (
+        {"check": "run", "least_graph_breaks": 1, "only_last": True},
+        lambda: situation(MLP, BROKEN, RESUMED),
+        "The last run had no graph break.",
+    ),
+    ({"check": "run", "most_graph_breaks": 0, "only_last": True}, lambda: situation(MLP, BROKEN, RESUMED), ""),
+    (
+        {"check": "run", "most_graph_breaks": 0, "only_last": True},
+        lambda: situation(MLP, RESUMED, BROKEN),
+        "The last run had 2 graph breaks in each step.",
+    ),
+    (
+        {"check": "run", "most_graph_breaks": 0, "only_last": True},
+        lambda: situation(MLP, RUN),
+        "The last run did not compile its steps.",
+    ),
+    (
+        {"check": "run", "most_graph_breaks": 0, "only_last": True},
+        lambda: situation(without("relu"), RESUMED),
+        "Press Run again.",
+    ),
     ({"check": "value", "output": "table.output", "statistic": "mean", "equals": 2.5}, lambda: situation(NUMBERS), ""),
     (
         {"check": "value", "output": "table.output", "statistic": "max", "at_most": 3},

@@ -17,6 +17,8 @@ from studio.lessons.solution_edits import kind_of
 from studio.lessons.solution_player import PlayedStep, Player
 
 LESSONS = shipped_lessons()
+_TRAINING = ("run", "resume")
+"""Entries of a solution that train."""
 
 
 def copied(player: Player) -> Player:
@@ -34,7 +36,7 @@ def without(step: Step, index: int) -> Step:
 def test_the_solution_completes_each_step_and_each_edit_is_needed(lesson: Lesson, tmp_path: Path) -> None:
     """Edits before a run are left out without repeating the run, whose condition fails then."""
     assert lesson_problems(lesson) == ()
-    player = Player(lesson.document, tmp_path, lesson.locked)
+    player = Player(lesson.document, tmp_path, lesson.locked, trusts_code=True)
     for step in lesson.all_steps:
         for index, edit in enumerate(step.solution):
             if index and kind_of(edit) == "training":
@@ -42,10 +44,12 @@ def test_the_solution_completes_each_step_and_each_edit_is_needed(lesson: Lesson
             if kind_of(edit) == "select" and len(step.solution) > 1:
                 continue  # it leads the way only
             tried = without(step, index)
-            if kind_of(edit) != "run":
-                tried = replace(tried, solution=tuple(each for each in tried.solution if kind_of(each) != "run"))
+            if kind_of(edit) not in _TRAINING:
+                tried = replace(
+                    tried, solution=tuple(each for each in tried.solution if kind_of(each) not in _TRAINING)
+                )
             assert not completes(copied(player).play(tried)), (step.id, edit)
-            if not any(kind_of(each) == "run" for each in step.solution) and (wrong := mistaken(edit)) is not None:
+            if not any(kind_of(each) in _TRAINING for each in step.solution) and (wrong := mistaken(edit)) is not None:
                 tried = replace(step, solution=(*step.solution[:index], wrong, *step.solution[index + 1 :]))
                 assert not completes(copied(player).play(tried)), (step.id, wrong)
         assert check_step(step, player).problems == (), step.id

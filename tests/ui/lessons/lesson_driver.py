@@ -16,6 +16,7 @@ from studio.document.model import Json
 from studio.lessons.solution_edits import kind_of
 from studio.lowering.parameter_text import shown
 from studio.nodes.catalogue import catalogue
+from studio.ui.panels.code.code_editor import CodeEditor
 from studio.ui.panels.inspector.node_form import NodeForm
 from studio.ui.panels.inspector.parameter_row import ParameterRow
 from studio.ui.panels.inspector.project_form import ProjectForm
@@ -85,10 +86,8 @@ class LessonDriver:
         """Carry out one entry of a solution."""
         values = cast("dict[str, Any]", edit)
         match kind_of(edit):
-            case "set":
-                self.set_parameter(values["set"], values["param"], values["value"])
-            case "clear":
-                self.set_parameter(values["clear"], values["param"], None)
+            case "set" | "clear" as kind:
+                self.set_parameter(values[kind], values["param"], values.get("value"))
             case "change":
                 self.change(values)
             case "connect":
@@ -114,6 +113,8 @@ class LessonDriver:
                 self.set_training(values["training"])
             case "run":
                 self.run(values["run"])
+            case "resume":
+                self.resume(values["resume"])
             case "predict":
                 self.predict(values["predict"])
             case "select":
@@ -220,7 +221,9 @@ class LessonDriver:
         self.wait_for_check()
         self.qtbot.wait(20)
         editor = row.field.editor
-        if isinstance(editor, QComboBox):
+        if isinstance(editor, CodeEditor):
+            self.type_code(editor, str(value))
+        elif isinstance(editor, QComboBox):
             self.choose(editor, shown(value))
         elif isinstance(value, bool):
             editor.setFocus(Qt.FocusReason.TabFocusReason)
@@ -232,6 +235,19 @@ class LessonDriver:
             else:
                 self.keys.write(shown(value))
             self.keys.press("Return")
+
+    def type_code(self, editor: CodeEditor, source: str) -> None:
+        """Type the source; the editor indents the lines after a colon."""
+        self.user.enter(editor.viewport())
+        self.keys.press("Backspace")
+        for index, line in enumerate(source.rstrip().splitlines()):
+            if index:
+                self.keys.press("Return")
+                indent = editor.textCursor().block().text()
+                self.keys.write(line.removeprefix(indent))
+            else:
+                self.keys.write(line)
+        self.keys.press("Ctrl+Return")
 
     def choose(self, box: QComboBox, text: str) -> None:
         """Choose an entry with the arrow keys."""
@@ -300,6 +316,27 @@ class LessonDriver:
         self.user.click(self.window.topbar.run_button)
         self.qtbot.waitUntil(lambda: len(self.project.runner.runs) > runs and not self.project.runner.is_active)
         assert self.project.runner.state == "done", self.project.runner.state
+
+    def resume(self, epochs: int) -> None:
+        """Resume the last run in its details, and wait until it is over."""
+        panel = self.window.project_views[self.project].runs
+        self.window.docks["runs"].reveal()
+        run = self.project.library.runs[-1]
+        view = panel.list.view
+        self.qtbot.waitUntil(lambda: view.isVisible() and view.model().rowCount() == len(self.project.library.runs))
+        row = next(index for index in range(view.model().rowCount()) if view.model().index(index, 0).data() == run.name)
+        QTest.mouseClick(
+            view.viewport(),
+            Qt.MouseButton.LeftButton,
+            pos=QPoint(60, view.visualRect(view.model().index(row, 0)).center().y()),
+        )
+        assert panel.list.selected == [run]
+        if not panel.details.isVisible():
+            self.user.click(panel.bar.details)
+        self.user.enter(panel.details.epochs)
+        self.keys.write(str(epochs))
+        self.user.click(panel.details.resume)
+        self.qtbot.waitUntil(lambda: run.state == "done" and run.last["epoch"] == epochs)
 
     def focus_canvas(self) -> None:
         assert self.window.canvas is not None

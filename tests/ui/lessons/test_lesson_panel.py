@@ -18,6 +18,8 @@ from studio.lessons import lesson_files
 from studio.lessons.conditions import ParameterIs, RunExists, SettingIs
 from studio.lessons.lesson import Choice, Curve, Lesson, Number, Step
 from studio.lessons.lesson_files import shipped_lesson
+from studio.lowering.user_code.code_loader import is_trusted
+from studio.nodes.python_node import PYTHON
 from studio.ui import dialogs
 from studio.ui.panels.lesson.lesson_panel import LessonView
 from studio.ui.panels.lesson.lesson_text import linked
@@ -196,6 +198,73 @@ def test_progress_is_kept_and_start_again_is_undoable(
     other = make_window()
     other.open_file(path)
     assert other.lessons.session is not None and other.lessons.session.index == 0
+
+
+def test_earlier_runs_count_after_opening_again_but_not_after_starting_again(
+    driver: LessonDriver, window: MainWindow, path: Path, qtbot: QtBot
+) -> None:
+    driver.user.click(driver.view.steps[2])
+    driver.run({"epochs": 4})
+    qtbot.waitUntil(lambda: met(driver.session) == [True, True])
+    window.files.close(driver.project)
+    window.open_file(path)
+    driver = LessonDriver(window, qtbot)
+    qtbot.waitUntil(lambda: met(driver.session) == [True, True])
+    driver.user.click(driver.view.restart)
+    driver.user.click(driver.view.steps[2])
+    driver.set_training({"epochs": 4})
+    qtbot.waitUntil(lambda: met(driver.session) == [True, False])
+    assert driver.session.feedback[1].text == "No run has finished yet. Press Run."
+    driver.run({})
+    qtbot.waitUntil(lambda: met(driver.session) == [True, True])
+
+
+def met(session: LessonSession) -> list[bool]:
+    return [each.is_met for each in session.feedback]
+
+
+@pytest.mark.parametrize("starts_again", [True, False])
+def test_a_damaged_project_is_replaced_on_request(
+    driver: LessonDriver, window: MainWindow, path: Path, monkeypatch: pytest.MonkeyPatch, *, starts_again: bool
+) -> None:
+    file, start = driver.project.store.path, driver.session.lesson.document
+    assert file is not None
+    driver.session.predict(1)
+    window.files.close(driver.project)
+    file.write_text("{")
+    asked: list[str] = []
+    monkeypatch.setattr(
+        dialogs, "confirm_new_start", lambda _, title, reason: asked.extend((title, reason)) or starts_again
+    )
+    window.open_file(path)
+    assert asked[0] == "Small lesson" and str(file) in asked[1]
+    assert (window.lessons.session is not None) is starts_again
+    if window.lessons.session is not None:
+        assert window.lessons.session.project.store.document == start and window.lessons.session.answer is None
+    else:
+        assert file.read_text() == "{", "nothing is lost without consent"
+
+
+def test_code_of_a_shipped_lesson_is_trusted_and_that_of_a_file_is_not(
+    window: MainWindow, path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    source = "def own(x):\n    return x + 3"
+    lesson = small_lesson()
+    lesson_files.save(
+        replace(lesson, document=edits.add(lesson.document, "own", Node(PYTHON, {"source": source}))), path
+    )
+    window.open_file(path)
+    assert window.project is not None
+    assert not is_trusted(source)
+    assert window.lessons.open(shipped_lesson("14-compile-and-graph-breaks"))
+    assert is_trusted(str(window.project.store.document.nodes["limit"].params["source"]))
+
+
+def test_a_key_shows_and_hides_the_panel(driver: LessonDriver, window: MainWindow) -> None:
+    for is_shown in (False, True):
+        driver.keys.press("Alt+L")
+        assert window.docks["lesson"].isVisible() is is_shown
 
 
 def test_a_term_is_explained_and_html_is_text(driver: LessonDriver, view: LessonView) -> None:

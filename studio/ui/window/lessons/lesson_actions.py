@@ -10,6 +10,7 @@ from studio.document.document_errors import FileError
 from studio.lessons import lesson_files
 from studio.lessons.lesson import Lesson
 from studio.lessons.progress import LessonProgress
+from studio.lowering.user_code.document_code import allow_code
 from studio.ui import dialogs
 from studio.ui.project.lesson_session import LessonSession
 from studio.ui.project.project import Project
@@ -66,14 +67,14 @@ class LessonActions(QObject):
     def open(self, lesson: Lesson, source: Path | None = None) -> bool:
         """Open a lesson, or return to it if it is open. Returns False if its files cannot be used."""
         progress = LessonProgress(lesson, source, self._state)
+        if source is None:
+            allow_code(lesson.document)  # code of shipped lessons is part of Gradwire
         for project, session in self._sessions.items():
             if session.folder == progress.folder:
                 self._window.open_projects.make_current(project)
                 return True
-        try:
-            project = self._window.open_projects.open_kept(progress.prepare(), lesson.title)
-        except FileError as error:
-            dialogs.message(self._window, f"Could not open {lesson.title}", str(error))
+        project = self._opened(lesson, progress)
+        if project is None:
             return False
         session = self._sessions[project] = LessonSession(lesson, project, progress)
         session.changed.connect(self.progress_changed)
@@ -89,6 +90,22 @@ class LessonActions(QObject):
         self.guide.attend(session)
         self.progress_changed.emit()
         return True
+
+    def _opened(self, lesson: Lesson, progress: LessonProgress) -> Project | None:
+        """The learner's project. If it is damaged, the learner can start again; None if that fails or is declined."""
+        try:
+            try:
+                return self._window.open_projects.open_kept(progress.prepare(), lesson.title)
+            except FileError as error:
+                if not progress.project.exists():
+                    raise
+                if not dialogs.confirm_new_start(self._window, lesson.title, str(error)):
+                    return None
+                progress.start_again()
+                return self._window.open_projects.open_kept(progress.prepare(), lesson.title)
+        except FileError as error:
+            dialogs.message(self._window, f"Could not open {lesson.title}", str(error))
+            return None
 
     def start_again(self) -> None:
         if self.session is not None:
