@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -13,6 +14,7 @@ from studio.document.model import Document, Node, TrainingSettings
 from studio.nodes.loss_sum_node import SUM
 from studio.reference.mistakes.mistake import Goal, Mistake
 from studio.reference.mistakes.projects import digits, wire
+from studio.reference.mistakes.projects import document as made_of
 
 _LEARNED = Goal("val_loss", 1.0, epochs=12, is_highest=True)
 
@@ -105,6 +107,51 @@ def _sigmoid_convolutions(_: Path) -> Document:
     return digits({**layers, "flatten": "nn.Flatten", "logits": _linear(10)}, adam=_sgd(0.05))
 
 
+def _sigmoids_of_numbers(_: Path) -> Document:
+    """Numbers far from 0: the last bias learns their mean, so the loss falls at first."""
+    made = digits({"linear1": _linear(32)}, adam=_sgd(0.01))
+    nodes = {**made.nodes, "rows": Node("data.Regression", {"function": "friedman"}), "loss": Node("nn.MSELoss")}
+    layers = ["linear1"]
+    for number in range(1, 8):
+        nodes |= {f"linear{number}": _linear(32), f"sigmoid{number}": Node("nn.Sigmoid")}
+        layers += [f"linear{number}", f"sigmoid{number}"][number == 1 :]
+    nodes["estimate"] = _linear(1)
+    for name in ("digits", "scale", "cross_entropy"):
+        del nodes[name]
+    ends = [*layers, "estimate", "loss"]
+    wires = [f"{a}.output -> {b}.input" for a, b in pairwise(ends)]
+    wires += [
+        "rows.samples -> batches.samples",
+        "batches.input -> linear1.input",
+        "batches.target -> loss.target",
+        "loss.loss -> adam.loss",
+    ]
+    return replace(made, nodes=nodes, wires=tuple(sorted(map(wire, wires))))
+
+
+def _recurrence_without_clipping(_: Path) -> Document:
+    """A ReLU recurrence of 60 steps, and the sum of its outputs."""
+    nodes: dict[str, str | Node] = {
+        "sequences": Node("data.Sequences", {"task": "sum", "length": 60}),
+        "batches": Node("data.Batches", {"batch_size": 32}),
+        "rnn": Node("nn.RNN", {"hidden_size": 64, "nonlinearity": "relu", "num_layers": 2}),
+        "total": Node("ops.sum", {"dim": 1}),
+        "estimate": _linear(1),
+        "loss": "nn.MSELoss",
+        "sgd": _sgd(0.01),
+    }
+    wires = [
+        "sequences.samples -> batches.samples",
+        "batches.input -> rnn.input",
+        "rnn.output -> total.x",
+        "total.output -> estimate.input",
+        "estimate.output -> loss.input",
+        "batches.target -> loss.target",
+        "loss.loss -> sgd.loss",
+    ]
+    return made_of(nodes, wires)
+
+
 def _shifted_tanh(_: Path) -> Document:
     """A bias of 20 before a tanh."""
     return digits(
@@ -161,6 +208,24 @@ def _narrow_layer(_: Path) -> Document:
     return digits(
         {"flatten": "nn.Flatten", "narrow": _linear(1), "relu": "nn.ReLU", "logits": _linear(10)}, adam=_adam(0.05)
     )
+
+
+def _random_labels_with_small_steps(folder: Path) -> Document:
+    """Random labels that 10 epochs hardly memorize."""
+    return edits.retype(_random_labels(folder), "adam", "optim.SGD", {"lr": 0.1})
+
+
+def _small_rate_in_few_steps(_: Path) -> Document:
+    """The 69 steps of three epochs."""
+    return _perceptron(_sgd(1e-3))
+
+
+def _plane_between_circles(_: Path) -> Document:
+    """Circles, and a model that can only separate classes by a plane."""
+    made = digits({"linear": _linear(2)}, digits="data.Circles", adam=_adam(0.01))
+    nodes = {name: node for name, node in made.nodes.items() if name != "scale"}
+    wires = [each for each in made.wires if "scale" not in str(each)]
+    return replace(made, nodes=nodes, wires=tuple(sorted([*wires, wire("digits.samples -> batches.samples")])))
 
 
 def _float16(loss_weight: float, **layers: str | Node) -> Document:
@@ -229,9 +294,22 @@ RUNS: tuple[Mistake, ...] = (
         "run",
         epochs=6,
     ),
+    Mistake("sigmoids_of_numbers", "vanishing-gradients", "linear1", _sigmoids_of_numbers, "run", epochs=8),
+    Mistake("recurrence_without_clipping", "exploding-gradients", "rnn", _recurrence_without_clipping, "run", epochs=3),
     Mistake("tanh_after_bias", "saturated-units", "tanh", _shifted_tanh, "run", epochs=8),
     Mistake("few_samples", "overfitting", "adam", _few_samples, "run", epochs=25),
     Mistake("random_labels", "unrelated-targets", "digits", _random_labels, "run", has_fix=False, epochs=12),
+    Mistake(
+        "random_labels_with_small_steps",
+        "unrelated-targets",
+        "digits",
+        _random_labels_with_small_steps,
+        "run",
+        has_fix=False,
+        epochs=10,
+    ),
+    Mistake("small_rate_in_few_steps", "learning-rate-too-low", "adam", _small_rate_in_few_steps, "run", epochs=3),
+    Mistake("plane_between_circles", "underfitting", "linear", _plane_between_circles, "run", epochs=15),
     Mistake("narrow_layer", "underfitting", "narrow", _narrow_layer, "run", epochs=20),
     Mistake("tiny_loss_in_float16", "float16-underflow", "adam", _tiny_loss_in_float16, "run", _LEARNED, epochs=3),
     Mistake("large_values_in_float16", "float16-overflow", "adam", _large_values_in_float16, "run", epochs=3),

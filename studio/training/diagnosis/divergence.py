@@ -114,8 +114,15 @@ class DivergenceDetector:
         return hint, None if less is None else quick_fixes.assign(name, "lr", less)
 
 
+def consequence(problem: Problem, cause: Problem) -> Problem:
+    """A divergence that a known problem explains: a hint, because the cause is the problem to fix."""
+    where = "" if cause.node is None else f" at {cause.node}"
+    begin = problem.message.partition(". ")[0]
+    return Problem("hint", problem.code, f"{begin}. The problem {cause.code}{where} explains it.", node=problem.node)
+
+
 def _word(loss: float) -> str:
     return "NaN" if math.isnan(loss) else "infinite" if math.isinf(loss) else f"{loss:.3g}"
 
 
-__all__ = ["LOSS_PROBLEMS", "DivergenceDetector"]
+__all__ = ["LOSS_PROBLEMS", "DivergenceDetector", "consequence"]

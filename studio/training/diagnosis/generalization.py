@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import pairwise
 
 from engine import fit
 from studio.document import edits
+from studio.document.model import Endpoint, Node
 from studio.lowering.problems import quick_fixes
 from studio.lowering.problems.problem import Fix, Problem
 from studio.training.diagnosis.run_facts import RunFacts
@@ -13,8 +15,14 @@ from studio.training.diagnosis.training_curves import TrainingCurves
 
 OVERFITTED = 1.3
 """Ratio of the validation loss to its minimum. Templates stay below 1.2 at full length."""
-_OVERFITTED_EPOCHS = 5
-"""Epochs after the minimum, all above it: validation losses of small sets vary from epoch to epoch."""
+_OVERFITTED_EPOCHS, _RISING_EPOCHS = 5, 3
+"""Epochs after the minimum, and how many suffice if each is worse than the one before: validation losses of small sets
+vary from epoch to epoch."""
+_MEMORIZED, _MEMORIZED_RISE = 0.15, 1.1
+"""Ratio of the training loss to that in the epoch of the minimum at which samples are memorized, and the smaller ratio
+of the validation loss to its minimum that is a warning then."""
+_HARD = 0.3
+"""Ratio of the lowest validation loss to that of the untrained network above which most of the task is not solved."""
 _SMALL = 0.05
 """Ratio of the validation loss to the loss of the untrained network below which a rise does no harm."""
 _LEARNED = 0.5
@@ -27,12 +35,16 @@ _FITTED = 0.9
 """Ratio of the training loss to that of the untrained network. A network that does not even fit its training samples
 may only need more time."""
 _UNRELATED_EPOCHS = 5
+_MEMORIZES, _TRANSFERRED = 0.004, 0.2
+"""Share of the training loss that memorizing samples gains, and share of it that the validation loss gains, too."""
 _UNRELATED_STEPS = 100
 _UNDERFITTED_EPOCHS = 10
-_PLATEAU = 0.02
-"""Improvement of the training loss in the last third of the epochs, as a share of the loss."""
-_HIGH, _LOW = 0.8, 0.4
+_PLATEAU = 0.15
+"""Improvement of the training loss in the last third of the epochs, as a share of what the run has gained."""
+_HIGH, _LOW = 0.8, 0.15
 """Ratio of the training loss to that of the untrained network between which a plateau is an underfit."""
+_FLAT_LINEAR = 0.03
+"""Improvement of the training loss since the second epoch up to which a linear model has learned nothing."""
 _FEW_PARAMETERS = 0.5
 """Parameters per training sample below which a network is small."""
 
@@ -40,15 +52,20 @@ _FEW_PARAMETERS = 0.5
 def find_overfitting(curves: TrainingCurves, facts: RunFacts) -> Problem | None:
     """A validation loss that rises for epochs while the training loss falls."""
     validated = [(each, each.val_loss) for each in curves.epochs if each.val_loss is not None]
-    if len(validated) <= _OVERFITTED_EPOCHS or facts.document.training.patience is not None:
+    if len(validated) <= _RISING_EPOCHS or facts.document.training.patience is not None:
         return None
     best, lowest = min(validated, key=lambda pair: pair[1])
     now, last = validated[-1]
     after = [value for each, value in validated if each.epoch > best.epoch]
-    if lowest <= 0 or len(after) < _OVERFITTED_EPOCHS or min(after) <= lowest * 1.02:
+    if lowest <= 0 or len(after) < _RISING_EPOCHS:
         return None
-    recent = min(after[-3:])
-    if recent < max(OVERFITTED * lowest, _SMALL * curves.first) or now.train_loss > _STILL_LEARNING * best.train_loss:
+    is_rising = after[-1] >= OVERFITTED * lowest and all(later > earlier for earlier, later in pairwise(after))
+    if len(after) < _OVERFITTED_EPOCHS and not is_rising:
+        return None
+    is_memorized = now.train_loss <= _MEMORIZED * best.train_loss and lowest >= _HARD * curves.first
+    needed = (_MEMORIZED_RISE if is_memorized else OVERFITTED) * lowest
+    recent = last if is_rising else min(after[-3:])
+    if recent < max(needed, _SMALL * curves.first) or now.train_loss > _STILL_LEARNING * best.train_loss:
         return None
     later_epochs = [each.train_loss for each in curves.epochs if each.epoch > best.epoch]
     rises = sum(later > earlier for earlier, later in pairwise(later_epochs))
@@ -80,7 +97,8 @@ def find_unrelated_targets(curves: TrainingCurves, facts: RunFacts) -> Problem |
     start = validated[0]
     if min(validated) < _UNRELATED * curves.first or min(validated) < _UNRELATED * start:
         return None
-    if curves.epochs[-1].train_loss > _FITTED * curves.first:
+    is_fitted = curves.epochs[-1].train_loss <= _FITTED * curves.first
+    if not is_fitted and (facts.is_recurrent or not _only_memorizes(curves.epochs)):
         return None
     message = (
         f"The network learns nothing that holds for validation data: the validation loss stays at "
@@ -97,13 +115,25 @@ def find_unrelated_targets(curves: TrainingCurves, facts: RunFacts) -> Problem |
     return Problem("warning", "unrelated-targets", message, node=facts.data_node, evidence=evidence)
 
 
+def _only_memorizes(epochs: Sequence[fit.Epoch]) -> bool:
+    """Whether the training loss fell a little while the validation loss did not, since the second epoch. A network
+    that learns slowly improves both by the same. Recurrent networks can learn nothing for long, and then everything."""
+    early, now = epochs[1], epochs[-1]
+    if early.val_loss is None or now.val_loss is None:
+        return False
+    gained = early.train_loss - now.train_loss
+    return gained >= _MEMORIZES * early.train_loss and early.val_loss - now.val_loss <= _TRANSFERRED * gained
+
+
 def find_underfitting(curves: TrainingCurves, facts: RunFacts, started: fit.Started) -> Problem | None:
     """A small network whose training loss stops at a high level. At the end of a run."""
     losses = [each.train_loss for each in curves.epochs]
     if len(losses) < _UNDERFITTED_EPOCHS or curves.first <= 0 or not started.train_samples:
         return None
     level, before = losses[-1] / curves.first, losses[-len(losses) // 3 - 1]
-    is_plateau = abs(before - losses[-1]) < _PLATEAU * losses[-1]
+    if facts.only_layer is not None:
+        return _linear_underfit(curves, facts.only_layer)
+    is_plateau = before - losses[-1] < _PLATEAU * (curves.first - losses[-1])
     is_small = started.parameters < _FEW_PARAMETERS * started.train_samples and facts.narrowest is not None
     val = curves.epochs[-1].val_loss
     node, param, width = facts.narrowest or ("", "", 0)
@@ -123,6 +153,26 @@ def find_underfitting(curves: TrainingCurves, facts: RunFacts, started: fit.Star
     }
     fix = quick_fixes.assign(node, param, more)
     return Problem("hint", "underfitting", message, node=node, fix=fix, evidence=evidence)
+
+
+def _linear_underfit(curves: TrainingCurves, layer: str) -> Problem | None:
+    """A model without a hidden layer whose loss stays that of the untrained one, in training and validation."""
+    losses = [each.train_loss for each in curves.epochs]
+    if losses[-1] < _FITTED * curves.first or losses[-1] < (1 - _FLAT_LINEAR) * losses[1]:
+        return None
+    message = (
+        f"The network underfits: its training loss stays at {losses[-1]:.3g} since epoch 2 (untrained: "
+        f"{curves.first:.3g}). {layer} is its only layer, so it can only separate classes by a plane. Add a hidden "
+        "layer with an activation."
+    )
+    evidence = {"train_loss": losses[-1], "first_loss": curves.first, "epoch": curves.epochs[-1].epoch}
+    end = Endpoint(layer, "input")
+    steps = [
+        quick_fixes.insert(end, Node("nn.Linear", {"out_features": 64}), title="Insert Linear"),
+        quick_fixes.insert(end, Node("nn.ReLU"), title="Insert ReLU"),
+    ]
+    fix = quick_fixes.all_of(steps, "Add a hidden layer")
+    return Problem("hint", "underfitting", message, node=layer, fix=fix, evidence=evidence)
 
 
 def _training_fix(setting: str, value: int, reason: str) -> Fix:

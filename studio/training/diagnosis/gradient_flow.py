@@ -2,17 +2,25 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from statistics import median
 
+from engine import fit
 from studio.document import edits
-from studio.document.model import Document
+from studio.document.model import Endpoint, Node
 from studio.document.training_settings import TRAINING_SETTINGS
 from studio.lowering.problems import quick_fixes
 from studio.lowering.problems.problem import Fix, Problem
-from studio.training.diagnosis.run_facts import RunFacts
+from studio.training.diagnosis.run_facts import RECURRENT, RunFacts
 from studio.training.diagnosis.training_curves import TrainingCurves, gradient_norm, relative_gradients, weight_norm
 
+BLOCKED = 1e-4
+"""Relative gradient of the first weight below which it is the cause of any curve that is level: constant outputs have
+learned the mean of the targets."""
+_LEVEL, _HIGH_LEVEL = 0.03, 0.15
+"""Share of the loss that a level curve gains in its later half, and share of the first loss that it has at least."""
+_BLOCKED_STEPS = 80
 VANISHED = 1e-2
 """Relative gradient of the first weight to the largest one below which a flat curve is explained by it. Networks that
 learn stay above 0.01: those with ReLU, normalization or skip connections near 0.1."""
@@ -21,16 +29,35 @@ EXPLODED = 10.0
 are 0.05 to 1."""
 _DEEP = 4
 """Weights that a gradient passes before one calls a network deep; recurrent layers count as deep."""
-_RECURRENT = ("nn.RNN", "nn.LSTM", "nn.GRU", "nn.RNNCell", "nn.LSTMCell", "nn.GRUCell")
 CLIP_NORM = 1.0
+_NORMS = {"nn.Linear": "nn.LayerNorm", "nn.Conv2d": "nn.BatchNorm2d", "nn.Conv1d": "nn.BatchNorm1d"}
+"""Normalization after a layer."""
 _SQUASHING = ("nn.Sigmoid", "nn.Tanh", "nn.Softsign", "nn.LogSigmoid", "nn.Hardsigmoid", "nn.Hardtanh")
 
 
 def find_vanishing_gradients(curves: TrainingCurves, facts: RunFacts) -> Problem | None:
     """In a flat curve: the first layer, whose gradient is a small fraction of that near the output."""
+    return _vanishing(curves, facts, VANISHED)
+
+
+def find_blocked_gradients(curves: TrainingCurves, facts: RunFacts) -> Problem | None:
+    """In a curve that fell at first and is level: as in a flat one, if the gradient is a tiny fraction."""
+    if curves.steps < _BLOCKED_STEPS or not curves.is_late(1 / 2):
+        return None
+    quarter = curves.steps // 4
+    before, now = (curves.window(start, start + quarter) for start in (2 * quarter, curves.steps - quarter))
+    gained = before.mean - now.mean
+    if gained > max(_LEVEL * before.mean, 2 * math.hypot(before.error, now.error)):
+        return None
+    if now.mean < _HIGH_LEVEL * curves.first:
+        return None
+    return _vanishing(curves, facts, BLOCKED)
+
+
+def _vanishing(curves: TrainingCurves, facts: RunFacts, most: float) -> Problem | None:
     ratios = [_first_to_largest(relative_gradients(each)) for each in curves.observations]
     found = [ratio for ratio in ratios if ratio is not None]
-    if not found or median(found) > VANISHED:
+    if not found or median(found) > most:
         return None
     gradients = relative_gradients(curves.observations[-1])
     first = next(iter(gradients), "")
@@ -49,7 +76,9 @@ def find_vanishing_gradients(curves: TrainingCurves, facts: RunFacts) -> Problem
         "loss": curves.recent(),
         "step": curves.steps,
     }
-    return Problem("warning", "vanishing-gradients", message, node=node, fix=_replace(squashing), evidence=evidence)
+    return Problem(
+        "warning", "vanishing-gradients", message, node=node, fix=_replace(squashing, facts), evidence=evidence
+    )
 
 
 def is_exploding(curves: TrainingCurves, facts: RunFacts) -> bool:
@@ -57,7 +86,7 @@ def is_exploding(curves: TrainingCurves, facts: RunFacts) -> bool:
     if not curves.observations or curves.observations[0].step != 1:
         return False
     first = curves.observations[0]
-    is_deep = len(relative_gradients(first)) >= _DEEP or any(each.key in _RECURRENT for each in facts.types.values())
+    is_deep = len(relative_gradients(first)) >= _DEEP or facts.is_recurrent
     return is_deep and gradient_norm(first) >= EXPLODED * weight_norm(first)
 
 
@@ -71,18 +100,26 @@ def exploding_gradients(curves: TrainingCurves, facts: RunFacts, what: str) -> P
     if training.clip_norm is not None or training.clip_value is not None:
         return None
     observed = curves.observations[0]
-    gradients = relative_gradients(observed)
-    path = max(gradients, key=lambda each: gradients[each], default=None)
-    node = None if path is None else facts.node_of(path)
+    node = _source_of_explosion(observed, facts)
     title = TRAINING_SETTINGS["clip_norm"].title
     norm = gradient_norm(observed)
-    where = "" if node is None else f", the largest at {node}"
+    where = "" if node is None else f", mostly at {node}"
     message = (
         f"The gradients explode: their norm was {norm:.3g} in step {observed.step}{where}, and {what}. "
         f'Set "{title}" (clip_norm) to {CLIP_NORM:g} in the training settings.'
     )
     evidence = {"gradient_norm": norm, "first_loss": curves.first, "step": observed.step}
     return Problem("warning", "exploding-gradients", message, node=node, fix=_clip(), evidence=evidence)
+
+
+def _source_of_explosion(observed: fit.Observed, facts: RunFacts) -> str | None:
+    """A recurrent layer, which multiplies gradients at each time step; or else the weight with the largest gradient."""
+    gradients = relative_gradients(observed)
+    nodes = {path: node for path in gradients if (node := facts.node_of(path)) is not None}
+    recurrent = {path: node for path, node in nodes.items() if facts.types[node].key in RECURRENT}
+    chosen = recurrent or nodes
+    path = max(chosen, key=lambda each: gradients[each], default=None)
+    return None if path is None else chosen[path]
 
 
 def _clip() -> Fix:
@@ -102,26 +139,30 @@ def _first_to_largest(gradients: Mapping[str, float]) -> float | None:
 def _remedy(squashing: list[str]) -> str:
     if squashing:
         names = squashing[0] if len(squashing) == 1 else f"{squashing[0]} and {len(squashing) - 1} more"
-        return f"Replace {names} by ReLU, or add normalization between the layers."
+        return f"Replace {names} by ReLU, and add normalization before it."
     return "Add normalization or skip connections between the layers."
 
 
-def _replace(squashing: list[str]) -> Fix | None:
-    """Use ReLU for the activations that squash."""
+def _replace(squashing: list[str], facts: RunFacts) -> Fix | None:
+    """Use ReLU for the activations that squash, with normalization before each that follows a layer directly."""
     if not squashing:
         return None
     steps = [quick_fixes.retype(name, "nn.ReLU") for name in squashing]
+    norms = {name: _NORMS[key] for name in squashing if (key := _source_type(name, facts)) in _NORMS}
+    if any("." in name for name in squashing) or not norms:
+        return quick_fixes.all_of(steps, "Use ReLU")
+    inserted = [quick_fixes.insert(Endpoint(name, "input"), Node(norm), title="") for name, norm in norms.items()]
+    return quick_fixes.all_of([*steps, *inserted], "Use ReLU and normalization")
 
-    def edit(document: Document) -> Document:
-        for step in steps:
-            document = step.edit(document)
-        return document
 
-    return Fix("Use ReLU", edit)
+def _source_type(name: str, facts: RunFacts) -> str:
+    """The type of the node whose output an activation reads."""
+    source = next((each.source.node for each in facts.document.wires if each.target.node == name), "")
+    return facts.types[source].key if source in facts.types else ""
 
 
 def _times(ratio: float) -> str:
     return f"{ratio:.1e} times"
 
 
-__all__ = ["CLIP_NORM", "exploding_gradients", "find_vanishing_gradients", "is_exploding"]
+__all__ = ["CLIP_NORM", "exploding_gradients", "find_blocked_gradients", "find_vanishing_gradients", "is_exploding"]

@@ -28,7 +28,8 @@ SPIKE = 2.0
 """The loss rises to this multiple of that of the untrained network."""
 _SPIKE_STEPS = 30
 """Steps before a loss near that of the untrained network counts as failed."""
-_SLOW_STEPS = 100
+_SLOW_STEPS, _FEW_SLOW_STEPS = 100, 30
+"""Steps before a rate is called too low, and how many suffice at the end of a shorter run."""
 _SLOW_IMPROVEMENT = 0.1
 """Share of the loss that a slow run gains at most."""
 _BOUNCE = 0.1
@@ -120,7 +121,7 @@ def find_rising_loss(curves: TrainingCurves, facts: RunFacts) -> Problem | None:
 def find_low_rate(curves: TrainingCurves, facts: RunFacts, *, is_flat: bool) -> Problem | None:
     """A rate at which the loss falls so slowly that training would take many times as long."""
     ratio = curves.update_ratio(curves.later_half)
-    if facts.is_fine_tuning or ratio is None or ratio <= 0 or curves.steps < _SLOW_STEPS or curves.first <= 0:
+    if facts.is_fine_tuning or ratio is None or ratio <= 0 or not _is_long(curves) or curves.first <= 0:
         return None
     gained = 1 - curves.recent() / curves.first
     is_slow = ratio < TINY_UPDATE and gained < _SLOW_IMPROVEMENT and curves.is_late(1 / 3)
@@ -128,7 +129,7 @@ def find_low_rate(curves: TrainingCurves, facts: RunFacts, *, is_flat: bool) -> 
     is_steady = ratio < STEADY_UPDATE and curves.is_late(0.9) and _falls_steadily(windows, curves.first)
     if not is_slow and not is_steady and not (is_flat and ratio < SMALL_UPDATE):
         return None
-    if _rate_rises(windows):  # a warm-up
+    if _rate_rises(windows) or (not windows and max(curves.rates) > 1.05 * curves.rates[0]):  # a warm-up
         return None
     rate = facts.rate()
     higher = None if rate is None else rounded_rate(rate * HEALTHY_UPDATE * 5 / ratio)
@@ -156,6 +157,12 @@ def find_deadly_rate(curves: TrainingCurves, facts: RunFacts, dead: Problem) -> 
         return None
     share = dead.evidence["dead_share"]
     return _high(facts, f"{share:.0%} of the units of {dead.node} died, so they get no gradient", largest, curves)
+
+
+def _is_long(curves: TrainingCurves) -> bool:
+    """Whether there are enough steps for a statement about the rate, measured beyond the first one."""
+    is_short_run = curves.steps >= _FEW_SLOW_STEPS and curves.is_late(0.9) and len(curves.observations) > 1
+    return curves.steps >= _SLOW_STEPS or is_short_run
 
 
 def _falls_steadily(windows: list[Window], first: float) -> bool:

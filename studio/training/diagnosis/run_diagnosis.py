@@ -13,7 +13,7 @@ from studio.lowering.problems.problem import Problem
 from studio.lowering.report import Report
 from studio.nodes.catalogue import Catalogue
 from studio.training.diagnosis import data_bottleneck, gradient_flow, graph_break_cost, inactive_units, learning_rates
-from studio.training.diagnosis.divergence import DivergenceDetector
+from studio.training.diagnosis.divergence import DivergenceDetector, consequence
 from studio.training.diagnosis.float16_range import find_float16_loss, float16_overflow
 from studio.training.diagnosis.generalization import find_overfitting, find_underfitting, find_unrelated_targets
 from studio.training.diagnosis.run_facts import RunFacts
@@ -41,7 +41,22 @@ _LEARNING_CODES = frozenset(
     }
 )
 """Findings in the data that explain it, too."""
-_FLAT_STEPS = 100
+_CAUSES_OF_DIVERGENCE = frozenset(
+    {
+        "learning-rate-high",
+        "summed-loss",
+        "ascent",
+        "momentum",
+        "schedule-grows",
+        "unscaled-inputs",
+        "misfit-normalization",
+        "missing",
+        "infinite",
+    }
+)
+"""Problems that are known before a run, and explain a loss that diverges."""
+_FLAT_STEPS, _FEW_FLAT_STEPS = 100, 30
+"""Steps before a curve is called flat, and how many suffice at the end of a shorter run."""
 _FLAT = 0.03
 """Improvement, as a share of the first loss, up to which a curve is flat."""
 _BOTTLENECK_INTERVAL = 10
@@ -73,6 +88,8 @@ class RunDiagnosis:
             report, catalogue, _is_explained((*report.problems, *known)), starts_trained=starts_trained
         )
         self._explain = explain
+        self._cause = next((each for each in (*report.problems, *known) if _explains_divergence(each)), None)
+        """A known problem that explains a loss that diverges."""
         self._divergence = DivergenceDetector(report.document, catalogue)
         self._catalogue = catalogue
         self._curves = TrainingCurves()
@@ -107,6 +124,8 @@ class RunDiagnosis:
             cause = None
             if problem.code == "diverged" and self._facts.mixed_precision == "float16":
                 cause = float16_overflow(self._curves, self._facts)
+            elif problem.code == "diverged" and self._cause is not None:
+                cause = consequence(problem, self._cause)
             elif problem.code == "diverged" and is_first and gradient_flow.is_exploding(self._curves, self._facts):
                 cause = gradient_flow.exploding_gradients(self._curves, self._facts, "the loss diverged")
             yield cause or problem
@@ -183,7 +202,7 @@ class RunDiagnosis:
         causes = (
             (inactive_units.find_saturation(curves, facts), gradient_flow.find_vanishing_gradients(curves, facts))
             if is_flat
-            else ()
+            else (gradient_flow.find_blocked_gradients(curves, facts),)
         )
         return (
             next((each for each in causes if each is not None), None)
@@ -194,9 +213,14 @@ class RunDiagnosis:
     def _is_flat(self) -> bool:
         """Whether the loss is still that of the untrained network, late enough in the run to say so."""
         curves = self._curves
-        if curves.steps < _FLAT_STEPS or not curves.is_late(1 / 3):
+        is_short_run = curves.steps >= _FEW_FLAT_STEPS and curves.is_late(0.9)
+        if not is_short_run and (curves.steps < _FLAT_STEPS or not curves.is_late(1 / 3)):
             return False
         return curves.recent() >= curves.first - max(_FLAT * abs(curves.first), 2 * curves.recent_error())
+
+
+def _explains_divergence(problem: Problem) -> bool:
+    return problem.severity == "warning" and problem.code in _CAUSES_OF_DIVERGENCE
 
 
 def _is_explained(problems: Iterable[Problem]) -> bool:

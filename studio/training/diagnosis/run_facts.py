@@ -16,6 +16,10 @@ from studio.nodes.types import NodeType, Role
 
 _WIDTHS = ("out_features", "out_channels", "hidden_size")
 """Parameters for the number of outputs of a layer."""
+_FEW_UNITS = 4
+_NEUTRAL = frozenset({"nn.Flatten", "nn.Identity", "nn.Dropout", "nn.BatchNorm1d", "nn.LayerNorm"})
+"""Layers that do not make a linear model another one."""
+RECURRENT = frozenset({"nn.RNN", "nn.LSTM", "nn.GRU", "nn.RNNCell", "nn.LSTMCell", "nn.GRUCell"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +41,10 @@ class RunFacts:
     reported: frozenset[str] = frozenset()
     """Nodes with a problem that the check has reported."""
     narrowest: tuple[str, str, int] | None = None
-    """The hidden layer with the fewest outputs, if it has fewer than the last layer: node, parameter and value."""
+    """The hidden layer with the fewest outputs, if it has fewer than the last layer or very few: node, parameter and
+    value."""
+    only_layer: str | None = None
+    """The layer with weights, if there is exactly one."""
     data_node: str | None = None
     """The source of the training data."""
 
@@ -61,6 +68,7 @@ class RunFacts:
             is_fine_tuning=starts_trained or any(node.frozen for node in nodes.values()),
             reported=frozenset(each.node for each in report.problems if each.node is not None),
             narrowest=_narrowest(flow),
+            only_layer=_only_layer(flow, types),
             data_node=next((name for name, kind in types.items() if kind.role is Role.SOURCE), None),
         )
 
@@ -77,6 +85,10 @@ class RunFacts:
                 return path
             path = path.rpartition(".")[0]
         return None
+
+    @property
+    def is_recurrent(self) -> bool:
+        return any(kind.key in RECURRENT for kind in self.types.values())
 
     def has_code(self, node: str | None) -> bool:
         """Whether a node runs code of the user, without a problem that the check has reported there."""
@@ -111,7 +123,17 @@ def _narrowest(flow: Dataflow) -> tuple[str, str, int] | None:
     hidden = [each for each in widths[:-1] if isinstance(each[2], int)]
     found = min(hidden, key=lambda each: each[2], default=None)
     outputs = widths[-1][2] if widths else None
-    return found if found is not None and isinstance(outputs, int) and found[2] < outputs else None
+    if found is None or not isinstance(outputs, int) or found[2] >= max(outputs, _FEW_UNITS):
+        return None
+    return found
+
+
+def _only_layer(flow: Dataflow, types: Mapping[str, NodeType]) -> str | None:
+    """The only linear layer of a network without others, in the document itself."""
+    found = [name for name, kind in types.items() if kind.role is Role.LAYER and kind.key not in _NEUTRAL]
+    return (
+        found[0] if len(found) == 1 and found[0] in flow.document.nodes and types[found[0]].key == "nn.Linear" else None
+    )
 
 
 def rounded_rate(rate: float) -> float:

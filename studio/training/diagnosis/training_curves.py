@@ -89,6 +89,10 @@ class TrainingCurves:
     def _window(self) -> int:
         return min(max(self.steps // 10, 10), 200)
 
+    def window(self, start: int, end: int) -> Window:
+        """Some steps, counted from 0."""
+        return Window.of(self.losses[start:end], self.rates[start:end])
+
     def windows(self) -> list[Window]:
         """The run in equal parts; empty if they would be too short. With epochs, whole epochs."""
         length = self.steps // WINDOWS
@@ -98,7 +102,7 @@ class TrainingCurves:
             return []
         start = self.steps - WINDOWS * length
         bounds = [(start + number * length, start + (number + 1) * length) for number in range(WINDOWS)]
-        return [Window.of(self.losses[low:high], self.rates[low:high]) for low, high in bounds]
+        return [self.window(low, high) for low, high in bounds]
 
     def update_ratio(self, observations: Sequence[fit.Observed] | None = None) -> float | None:
         """Median ratio of the norm of an update to that of the weights; None without observations."""

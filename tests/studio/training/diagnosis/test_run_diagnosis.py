@@ -107,7 +107,9 @@ SOUND: dict[str, tuple[Iterable[float], dict[str, Any]]] = {
     "noise stays at a level that the data has": (falling(last=1.2) + noise(500, 0.3), {"update": 0.02}),
     "falls by little but ever slower": (falling(last=1.2), {"update": 4e-4}),
     "falls late": (np.concatenate([np.full(150, 2.3), falling(350)]), {}),
-    "short": (np.full(50, 2.3) + noise(50, 0.02), {"update": 1e-5}),
+    "short": (np.full(25, 2.3) + noise(25, 0.02), {"update": 1e-5}),
+    "short with a warm-up": (np.full(50, 2.3), {"update": 1e-5, "rate": lambda step: 1e-4 * step}),
+    "learns so slowly that validation does, too": (np.linspace(2.3, 2.27, 500), {}),
     "flat for a reason that is not measured": (FLAT, {}),
     "warms up": (
         np.concatenate([np.full(180, 2.3), falling(320)]),
@@ -143,6 +145,31 @@ def test_a_flat_curve_has_the_cause_that_was_measured() -> None:
     assert "61 of 64 units of relu (95%) are dead" in problem.message
 
 
+def test_a_short_run_is_judged_at_its_end() -> None:
+    short = np.full(50, 2.3) + noise(50, 0.02)
+    assert codes(events(short, update=1e-5)) == ["learning-rate-too-low"]
+    assert codes(events(short, first_gradient=1e-6)) == ["vanishing-gradients"]
+
+
+def test_a_level_curve_with_a_blocked_gradient_has_learned_the_mean() -> None:
+    level = np.concatenate([np.linspace(100, 25, 40), np.full(300, 25.0)])
+    assert codes(events(level, first_gradient=1e-6)) == ["vanishing-gradients"]
+    assert codes(events(level, first_gradient=1e-3)) == []
+
+
+def test_what_is_memorized_does_not_hold_for_validation() -> None:
+    slow = np.linspace(2.3, 2.27, 500)
+    assert codes(events(slow, validation=lambda epoch, loss: 2.31)) == ["unrelated-targets"]
+    assert codes(events(slow, validation=lambda epoch, loss: 2.0)) == []
+
+
+def test_a_loss_that_diverges_is_a_consequence_of_a_known_problem() -> None:
+    fast = edits.set_param(PERCEPTRON, "adam", "lr", 50.0)
+    [problem] = problems(events([2.3, 1e8, *[1e8] * 40], update=0.5), fast)
+    assert (problem.code, problem.severity) == ("diverged", "hint")
+    assert "learning-rate-high at adam explains it" in problem.message
+
+
 def test_curves_that_rise_or_swing_are_found() -> None:
     swings = 2.3 - 1.8 * np.sin(np.arange(600) / 50) ** 2 + noise(600, 0.02)
     assert codes(events(swings, update=0.08)) == ["oscillating-loss"]
@@ -160,6 +187,10 @@ def test_a_network_with_few_samples_overfits_from_the_epoch_of_its_minimum() -> 
     [problem] = problems(rising)
     assert problem.code == "overfitting" and "since epoch 4" in problem.message
     assert problem.evidence["since_epoch"] == 4
+    [problem] = problems(
+        events(falling(last=0.01), validation=lambda epoch, loss: [0.6, 0.5, 0.505, 0.8, 1.0][min(epoch - 1, 4)])
+    )
+    assert problem.code == "overfitting" and problem.evidence["since_epoch"] == 2
     patient = edits.set_training(PERCEPTRON, patience=3)
     assert codes(events(falling(last=0.01), validation=lambda epoch, loss: 0.5 + 0.05 * epoch), patient) == []
 
