@@ -21,6 +21,7 @@ from studio.lowering.checks.data_source_checks import data_source_problems
 from studio.lowering.checks.data_split_checks import data_split_problems
 from studio.lowering.checks.dropout_checks import dropout_problems
 from studio.lowering.checks.gradient_checks import gradient_problems
+from studio.lowering.checks.initialization_checks import initialization_problems
 from studio.lowering.checks.inplace_checks import inplace_problems
 from studio.lowering.checks.linear_chain_checks import linear_chain_problems
 from studio.lowering.checks.losses.loss_problems import loss_problems
@@ -116,6 +117,7 @@ class Checker:
             *linear_chain_problems(flow),
             *normalization_problems(flow),
             *dropout_problems(flow),
+            *initialization_problems(flow),
             *inplace_problems(flow),
             *gradient_problems(flow),
             *operation_problems(flow),

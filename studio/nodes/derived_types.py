@@ -21,6 +21,7 @@ from engine.registry import (
     documentation,
     parameters,
 )
+from studio.nodes.initialization import parameters_of
 from studio.nodes.types import NodeType, Port, PortType, Role
 
 ACTIVATION = "Activation"
@@ -108,7 +109,8 @@ def _transform(entry: RegistryEntry) -> NodeType:
 def _layer(entry: RegistryEntry) -> NodeType:
     category = "activation" if entry.category == ACTIVATION else "layer"
     outputs = tuple(Port(name, PortType.TENSOR) for name in entry.outputs)
-    return _node(entry, category, Role.LAYER, tensor_ports(_method(entry, "forward")), outputs)
+    ports = tensor_ports(_method(entry, "forward"))
+    return _node(entry, category, Role.LAYER, ports, outputs, parameters_of(entry.key))
 
 
 def _loss(entry: RegistryEntry) -> NodeType:

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from studio.nodes import initialization
 from studio.nodes.edit_distance import typing_errors
 from studio.nodes.parameter_words import ParameterWords, looks_like_a_value, needs_number
 from studio.nodes.types import NodeType
@@ -85,7 +86,8 @@ def _match_type(
             continue
         if count == len(words):
             return SearchMatch(kind, score=score)
-        parsed = ParameterWords(kind.params).parse(words[count:])
+        named = [each for each in kind.params if each.name not in initialization.NAMES]
+        parsed = ParameterWords(named).parse(words[count:])
         following = words[count]
         if following in parsed.not_understood and not looks_like_a_value(following):
             continue

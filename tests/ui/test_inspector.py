@@ -17,6 +17,7 @@ from studio.document.model import Document, Endpoint, Node, Wire
 from studio.lowering.check import check
 from studio.lowering.parameter_text import InvalidTextError, read, shown, stepped
 from studio.nodes.catalogue import catalogue
+from studio.nodes.initialization import NAMES as INITIALIZATION
 from studio.ui.panels.inspector.inspector_panel import InspectorPanel
 from studio.ui.panels.inspector.node_form import NodeForm
 from studio.ui.panels.inspector.node_header import NodeHeader
@@ -220,7 +221,7 @@ def test_form_of_several_nodes_has_their_common_fields(panel: InspectorPanel, st
     assert store.document.nodes["second"].params == {"out_features": 3}
     store.select(["first", "conv"])
     assert isinstance(panel.form, NodeForm)
-    assert {each.parameter.name for each in panel.form.rows} <= {"bias"}
+    assert {each.parameter.name for each in panel.form.rows} <= {"bias", *INITIALIZATION}
 
 
 def test_inferred_values_are_dimmed(qtbot: QtBot, window: MainWindow, project: Project) -> None:

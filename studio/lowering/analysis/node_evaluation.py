@@ -31,6 +31,7 @@ from studio.lowering.error_translation import translate_error
 from studio.lowering.schedules.schedule_context import ScheduleContext
 from studio.lowering.user_code.code_evaluation import CodeFailedError, evaluate_code
 from studio.lowering.user_code.code_loader import is_trusted
+from studio.nodes.initialization import without_initialization
 from studio.nodes.python_node import PYTHON, SOURCE, source_of
 from studio.nodes.schedule_nodes import LENGTHS, SCHEDULING, is_per_step
 from studio.nodes.types import NodeType, Role
@@ -336,7 +337,7 @@ def _prepare(node_type: NodeType, arguments: Mapping[str, Any], files: list[Path
             return lambda inputs: _batch_samples(node_type, arguments, inputs)
         case Role.LAYER | Role.LOSS:
             with engine.device("meta"), Budget().limit_construction():
-                module = target(**arguments)
+                module = target(**without_initialization(arguments))
             return lambda inputs: _call(node_type, module, inputs, _parameter_count(module))
         case Role.OPERATION:
             return lambda inputs: _call(node_type, operation_function(node_type, arguments, inputs), inputs, 0)

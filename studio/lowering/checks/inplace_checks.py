@@ -16,6 +16,7 @@ from studio.lowering.analysis.node_evaluation import hashable_arguments, operati
 from studio.lowering.analysis.node_facts import NodeFacts
 from studio.lowering.problems import quick_fixes
 from studio.lowering.problems.problem import Fix, Problem
+from studio.nodes.initialization import without_initialization
 from studio.nodes.python_node import PYTHON
 from studio.nodes.types import Role
 
@@ -115,7 +116,7 @@ def _needs_output(facts: NodeFacts) -> bool:
 
 
 def _fails_after_change(facts: NodeFacts, specs: Mapping[str, Spec]) -> bool:
-    arguments = facts.arguments.values
+    arguments = without_initialization(facts.arguments.values)
     tensors: dict[str, Any] = {}
     for port, spec in specs.items():
         is_float = spec.dtype.is_floating_point

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import groupby, takewhile
 from typing import Any
 
@@ -13,6 +14,7 @@ from studio.document.model import Endpoint
 from studio.document.weight_sharing import layer_of, tied_to
 from studio.lowering.codegen import syntax_trees
 from studio.lowering.codegen.frozen_layers import FrozenLayers
+from studio.lowering.codegen.initial_weights import InitialWeights
 from studio.lowering.codegen.operation_calls import operation_call
 from studio.lowering.codegen.safe_identifiers import Locals
 from studio.lowering.codegen.source_writer import MODEL_ROLES, BlockClass, ModuleNames, SourceWriter
@@ -24,26 +26,36 @@ OWN_OF_TIED = "bias"
 """The parameter that a layer with a tied weight does not share."""
 
 
-def model_class(writer: SourceWriter, title: str, frozen: FrozenLayers) -> ast.ClassDef:
+@dataclass(frozen=True, slots=True)
+class LayerSetup:
+    """What constructors do with layers besides making them."""
+
+    frozen: FrozenLayers
+    initial: InitialWeights
+
+
+def model_class(writer: SourceWriter, title: str, setup: LayerSetup) -> ast.ClassDef:
     """The class of the model."""
     batch = writer.batch()
-    module = _ModuleSource(writer, {end: batch[end] for end in writer.model_inputs()}, frozen)
+    module = _ModuleSource(writer, {end: batch[end] for end in writer.model_inputs()}, setup)
     outputs = writer.model_outputs()
     layers, forward = module.layers(), module.forward(outputs)
     writer.names[title] = module.meaning(outputs)
-    for path in frozen.rest():
+    for path in setup.initial.rest():
+        layers += [writer.mark(each, path) for each in setup.initial.statements(path, path)]
+    for path in setup.frozen.rest():
         is_tied = tied_to(writer.flow.document.nodes, path) is not None
         layers.append(writer.mark(_freeze(f"{path}.{OWN_OF_TIED}" if is_tied else path), path))
     return module.class_of(title, layers, forward)
 
 
-def block_class(writer: SourceWriter, title: str, frozen: FrozenLayers) -> ast.ClassDef:
+def block_class(writer: SourceWriter, title: str, setup: LayerSetup) -> ast.ClassDef:
     """The class of a block. How instances use it is added to `writer.classes`."""
     nodes = writer.graph.document.nodes
     inputs = [port for port in block_nodes.input_ports(nodes) if writer.reads(port)]
     shown = {port: writer.graph.source(port, block_nodes.TAKEN) for port in block_nodes.output_ports(nodes)}
     outputs = {port: end for port, end in shown.items() if end is not None and writer.is_made(end, inputs)}
-    module = _ModuleSource(writer, {Endpoint(port, block_nodes.GIVEN): port for port in inputs}, frozen)
+    module = _ModuleSource(writer, {Endpoint(port, block_nodes.GIVEN): port for port in inputs}, setup)
     layers, forward = module.layers(), module.forward(list(outputs.values()))
     definition = module.class_of(title, layers, forward)
     writer.names[title] = module.meaning(list(outputs.values()), list(outputs))
@@ -54,8 +66,8 @@ def block_class(writer: SourceWriter, title: str, frozen: FrozenLayers) -> ast.C
 class _ModuleSource:
     """The methods of one class."""
 
-    def __init__(self, writer: SourceWriter, inputs: Mapping[Endpoint, str], frozen: FrozenLayers) -> None:
-        self._writer, self._frozen = writer, frozen
+    def __init__(self, writer: SourceWriter, inputs: Mapping[Endpoint, str], setup: LayerSetup) -> None:
+        self._writer, self._setup = writer, setup
         self._nodes = writer.with_role(*MODEL_ROLES)
         self._locals = Locals(writer.titles())
         self._methods = Locals({*writer.order, *dir(nn.Module)})
@@ -99,7 +111,10 @@ class _ModuleSource:
             is_block = writer.graph.types[name].role is Role.BLOCK
             made = self._instance(name) if is_block else writer.construct(name)
             body.append(writer.mark(syntax_trees.assign([syntax_trees.attribute("self", name)], made), name))
-            if self._frozen.take(writer.scopes, name):
+            if self._setup.initial.take(writer.scopes, name):
+                path = writer.scopes[0].prefix + name
+                body += [writer.mark(each, name) for each in self._setup.initial.statements(path, name)]
+            if self._setup.frozen.take(writer.scopes, name):
                 body.append(writer.mark(_freeze(name), name))
         return [*body, *(writer.mark(_tie(name, owner), name) for name in names if (owner := tied_to(nodes, name)))]
 
@@ -292,4 +307,4 @@ def _tie(name: str, owner: str) -> ast.stmt:
     return syntax_trees.assign([target], value)
 
 
-__all__ = ["OWN_OF_TIED", "block_class", "model_class"]
+__all__ = ["OWN_OF_TIED", "LayerSetup", "block_class", "model_class"]

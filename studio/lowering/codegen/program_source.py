@@ -12,7 +12,8 @@ from studio.lowering.analysis.dataflow import Dataflow
 from studio.lowering.codegen import syntax_trees
 from studio.lowering.codegen.code_sections import CodeSection, CodeSections
 from studio.lowering.codegen.frozen_layers import FrozenLayers
-from studio.lowering.codegen.model_source import block_class, model_class
+from studio.lowering.codegen.initial_weights import InitialWeights
+from studio.lowering.codegen.model_source import LayerSetup, block_class, model_class
 from studio.lowering.codegen.safe_identifiers import MODULES, SUBPACKAGES, Locals, class_name
 from studio.lowering.codegen.source_writer import ModuleNames, SourceWriter
 from studio.lowering.codegen.task_source import task_class
@@ -41,14 +42,15 @@ def write_program(flow: Dataflow, title: str | None = None) -> ProgramSource:
         title: project name, from which the class names are derived
     """
     code = CodeSections(flow)
-    writer, frozen = SourceWriter(flow, flow.scope_graphs[0], code=code), FrozenLayers(flow)
+    writer = SourceWriter(flow, flow.scope_graphs[0], code=code)
+    setup = LayerSetup(FrozenLayers(flow), InitialWeights(flow))
     model = Locals(code.names).new(class_name(title))
     task = Locals(code.names).new(f"{model}Training")
     titles = Locals([model, task, *code.names])
     classes = [
-        block_class(inner, titles.new(class_name(block)), frozen) for block, inner in _block_writers(writer).items()
+        block_class(inner, titles.new(class_name(block)), setup) for block, inner in _block_writers(writer).items()
     ]
-    classes += [model_class(writer, model, frozen), task_class(writer, task, model)]
+    classes += [model_class(writer, model, setup), task_class(writer, task, model)]
     imports = _imports(writer.modules | (code.used_names & MODULES))
     text = syntax_trees.source_text(imports, classes)
     lines = _line_table(writer, [*imports, *classes], text)

@@ -26,6 +26,8 @@ from studio.lowering.codegen.task_source import STEP_SETTINGS
 from studio.nodes.catalogue import catalogue
 from studio.nodes.formula_functions import FUNCTIONS
 from studio.nodes.formula_text import COMPARISONS, OPERATORS, SIGNS
+from studio.nodes.initialization import FUNCTIONS as INIT_FUNCTIONS
+from studio.nodes.initialization import is_parameter_name
 from studio.nodes.operation_table import DTYPES
 
 NODE_TYPES: tuple[type[ast.AST], ...] = (
@@ -45,6 +47,9 @@ COPIES = ("nn", "ModuleList")
 
 JOINING = frozenset({("lr_scheduler", "SequentialLR"), ("checkpoint", "checkpoint"), ("data", "JointBatches"), COPIES})
 """Functions that programs may call besides those of the nodes."""
+
+INIT = ("nn", "init")
+"""Module with the functions that set initial weights."""
 
 LOOPS = frozenset({"range", "zip"})
 """Functions over whose result a comprehension may loop."""
@@ -205,6 +210,8 @@ class _Class:
             case ast.Assign(targets=[target], value=value):
                 self._target(target)
                 self._value(value)
+            case ast.Expr(value=ast.Call(func=function) as call) if _path(function)[:2] == INIT:
+                self._initialization(call)
             case ast.Expr(value=ast.Call() as call):
                 self._value(call)
             case ast.Return(value=ast.expr() as value):
@@ -216,6 +223,28 @@ class _Class:
                     self._statement(inner)
             case _:
                 _reject(statement, "a statement that no method has")
+
+    def _initialization(self, call: ast.Call) -> None:
+        """`nn.init.normal_(self.encoder[0].fc.weight, std=0.02)`."""
+        *_, function = _path(call.func)
+        match call.args:
+            case [ast.Subscript(value=ast.Attribute() as target, slice=row), *values]:
+                _verify_index(row)
+            case [ast.Attribute() as target, *values]:
+                pass
+            case _:
+                _reject(call, "an initialization of something other than a parameter")
+        match _path(target):
+            case ("self", layer, *layers, parameter) if self._base == MODULE and INIT[0] in self._imported:
+                is_known = layer in self._attributes and self._members.issuperset(layers)
+                allowed = is_known and is_parameter_name(parameter) and _path(call.func) == (*INIT, function)
+            case _:
+                allowed = False
+        if not allowed or function not in INIT_FUNCTIONS:
+            _reject(call, f"a call of {ast.unparse(call)[:100]!r}")
+        for value in (*values, *(each.value for each in call.keywords)):
+            if not _is_constant(value):
+                _reject(call, "an initialization with a value that is not a constant")
 
     def _target(self, target: ast.expr) -> None:
         match target:
@@ -372,6 +401,16 @@ def _verify_index(index: ast.expr) -> None:
             pass
         case _:
             _reject(index, f"the index {ast.unparse(index)[:100]!r}")
+
+
+def _is_constant(value: ast.expr) -> bool:
+    match value:
+        case ast.UnaryOp(op=ast.USub(), operand=ast.Constant(value=int() | float())):
+            return True
+        case ast.Constant(value=int() | float() | str()):
+            return True
+        case _:
+            return False
 
 
 def _is_base_init(call: ast.expr) -> bool:

@@ -20,6 +20,7 @@ from studio.lowering.analysis.scope_graphs import ScopeGraph
 from studio.lowering.codegen import syntax_trees
 from studio.lowering.codegen.code_sections import CodeSections
 from studio.lowering.codegen.safe_identifiers import Locals, UnsafeSyntaxError, path_of
+from studio.nodes import initialization
 from studio.nodes.python_node import PYTHON, source_of
 from studio.nodes.types import Role
 
@@ -188,7 +189,7 @@ class SourceWriter:
             facts = self.facts(name, scope)
             presets = {parameter.name for parameter in facts.type.params if parameter.is_preset}
             written = facts.arguments.explicit | facts.arguments.inferred | presets
-            written -= {parameter.name for parameter in facts.type.params if parameter.is_code}
+            written -= {parameter.name for parameter in facts.type.params if parameter.is_code} | initialization.NAMES
             arguments = resolve_paths(facts.type, facts.arguments.values, self.base)
             for key, value in arguments.items():
                 if key in written:

@@ -10,6 +10,7 @@ from msgspec.structs import replace
 
 from studio.document.blocks.block_nodes import type_of
 from studio.document.model import Block, Document, Node
+from studio.reference.mistakes.initialization import INITIALIZATION
 from studio.reference.mistakes.mistake import Goal, Mistake
 from studio.reference.mistakes.networks import linear, network
 from studio.reference.mistakes.projects import digits, wire
@@ -310,6 +311,6 @@ _WINDOWS = (
     ),
 )
 
-LAYERS: tuple[Mistake, ...] = (*_CHAINS, *_NORMS, *_DROPOUTS, *_IN_PLACE, *_GRADIENTS, *_WINDOWS)
+LAYERS: tuple[Mistake, ...] = (*_CHAINS, *_NORMS, *_DROPOUTS, *INITIALIZATION, *_IN_PLACE, *_GRADIENTS, *_WINDOWS)
 
 __all__ = ["LAYERS"]

@@ -19,6 +19,7 @@ from studio.lowering.analysis.node_arguments import resolve_paths
 from studio.lowering.analysis.node_evaluation import operation_function
 from studio.lowering.analysis.node_facts import NodeFacts
 from studio.lowering.user_code.code_loader import UntrustedCodeError, load_code
+from studio.nodes.initialization import initial_values, without_initialization
 from studio.nodes.loss_sum_node import WEIGHTS
 from studio.nodes.python_node import PYTHON, SOURCE, code_of, source_of
 from studio.nodes.types import Role
@@ -201,7 +202,10 @@ class NodeProbe:
             facts = self._flow.facts[owner]
             target: Any = facts.type.target
             with self.device:
-                layer = target(**resolve_paths(facts.type, facts.arguments.values, self._flow.base))
+                arguments = resolve_paths(facts.type, facts.arguments.values, self._flow.base)
+                layer = target(**without_initialization(arguments))
+                for values in initial_values(facts.type.key, arguments):
+                    values.apply(layer)
             self._load(layer, owner)
             layer.requires_grad_(not nodes[owner].frozen)
             self._layers[owner] = layer

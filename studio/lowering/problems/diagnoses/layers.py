@@ -46,6 +46,21 @@ LAYERS = (
         "With p 0, dropout outputs its input.",
     ),
     Diagnosis(
+        "zero-weights",
+        "Hidden layer of zeros",
+        "A layer whose weights are all 0 passes nothing of its input on, and no gradient back.",
+    ),
+    Diagnosis(
+        "initial-scale",
+        "Initial weights too large or too small",
+        "Values should keep their size from layer to layer. Otherwise they saturate or vanish before training begins.",
+    ),
+    Diagnosis(
+        "unused-initialization",
+        "Initial values without effect",
+        "A layer without a bias, or with the weights of another one, has nothing to initialize.",
+    ),
+    Diagnosis(
         "joined-batches",
         "Concatenation along the batch",
         "Dimension 0 is the batch; concatenate features along another dimension.",

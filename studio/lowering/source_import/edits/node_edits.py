@@ -75,6 +75,12 @@ def change_nodes(change: ModuleChange) -> None:
         raise SourceError(
             "Layers inside a block are frozen in the class of the block, or with the whole instance.", line
         )
+    if dict.fromkeys(change.old.initial_paths) != dict.fromkeys(change.new.initial_paths):
+        texts = change.new.initial_paths
+        line = next((line for text, line in texts.items() if text not in change.old.initial_paths), change.new.line)
+        raise SourceError(
+            "Initial weights of layers inside a block are set in the class of the block, or on the canvas.", line
+        )
 
 
 def _freeze(change: ModuleChange, title: str, node: NodeSource) -> None:

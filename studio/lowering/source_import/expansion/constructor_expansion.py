@@ -4,12 +4,21 @@ from __future__ import annotations
 
 import ast
 import copy
+import inspect
 from collections.abc import Iterable, Mapping, Sequence
 from typing import cast
 
+from engine import nn
 from studio.lowering.source_import.expansion.constructor_expressions import Expressions, File
 from studio.lowering.source_import.expansion.expansion_values import Part, Scope, bounded, is_constant, to_expression
-from studio.lowering.source_import.reading.initial_weights import sets_weights
+from studio.lowering.source_import.reading.initial_weights import (
+    Initialization,
+    combined,
+    read_initialization,
+    sets_weights,
+    value_of,
+)
+from studio.lowering.source_import.reading.module_source import Value
 from studio.lowering.source_import.reading.source_errors import refuse, shown
 
 LIST = "nn.ModuleList"
@@ -24,6 +33,8 @@ class Evaluator(Expressions):
         """The last assignment to each attribute that is a layer."""
         self.rest: list[ast.stmt] = []
         """Statements that follow, such as those that freeze layers."""
+        self.initializations: dict[str, list[tuple[ast.stmt, Initialization]]] = {}
+        """Statements that set initial weights of a layer, by its attribute."""
         self.initial_weights: list[int] = []
         """Lines that set initial weights, which are left out."""
 
@@ -41,7 +52,7 @@ class Evaluator(Expressions):
                     if (ended := self.run(branch, scope, base))[0]:
                         return ended
                 case _ if sets_weights(statement, self.file.names):
-                    self.initial_weights.append(statement.lineno)
+                    self._initialize(statement, scope)
                 case ast.For(target=target, iter=source, body=inner, orelse=[]):
                     for each in self.elements(source, scope):
                         self.bind(target, each, scope)
@@ -50,6 +61,38 @@ class Evaluator(Expressions):
                 case _:
                     self._simple(statement, scope, base)
         return False, None
+
+    def _initialize(self, statement: ast.stmt, scope: Scope) -> None:
+        """Keep a statement that sets initial weights of a layer with constants, and leave others out."""
+        statement = _Substitution({**self.file.constants, **scope}).visit(copy.deepcopy(statement))
+        found = read_initialization(statement, self.file.names, {})
+        if found is None or len(found.path) != 2 or found.path[0] not in self.made:
+            self.initial_weights.append(statement.lineno)
+            return
+        self.initializations.setdefault(found.path[0], []).append((statement, found))
+
+    def kept_initializations(self) -> list[ast.stmt]:
+        """The statements that parameters of nodes express. The lines of others are added to `initial_weights`."""
+        kept: list[ast.stmt] = []
+        for name, listed in self.initializations.items():
+            key, arguments = self._layer(name)
+            if isinstance(combined(key, arguments, [found for _, found in listed]), Initialization):
+                self.initial_weights += [statement.lineno for statement, _ in listed]
+            else:
+                kept += [statement for statement, _ in listed]
+        return kept
+
+    def _layer(self, name: str) -> tuple[str, dict[str, Value]]:
+        """The type of a layer, and the arguments of its constructor."""
+        match self.made.get(name):
+            case ast.Assign(value=ast.Call(func=function, args=positional, keywords=named)):
+                key = self.file.names.path(function) or ""
+            case _:
+                return "", {}
+        target = getattr(nn, key.removeprefix("nn."), None)
+        declared = [] if target is None else list(inspect.signature(target).parameters)
+        values = {name: value_of(node) for name, node in zip(declared, positional, strict=False)}
+        return key, values | {each.arg: value_of(each.value) for each in named if each.arg is not None}
 
     def has_attribute(self, name: object) -> bool:
         return name in self.made or f"self.{name}" in self.attributes or name in self.methods
@@ -185,6 +228,18 @@ class Evaluator(Expressions):
         made = self.evaluate(node.elt, scope)
         assert isinstance(made, ast.expr)
         return ast.copy_location(ast.ListComp(made, [ast.comprehension(loop.target, copies, [], 0)]), node)
+
+
+class _Substitution(ast.NodeTransformer):
+    """Replaces variables by their values, where these are constants."""
+
+    def __init__(self, scope: Scope) -> None:
+        self._scope = scope
+
+    def visit_Name(self, node: ast.Name) -> ast.expr:
+        part = self._scope.get(node.id)
+        is_plain = isinstance(part, (bool, int, float, str))
+        return ast.copy_location(ast.Constant(part), node) if is_plain else node
 
 
 def _own(name: str) -> ast.Attribute:

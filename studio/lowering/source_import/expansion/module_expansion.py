@@ -201,8 +201,8 @@ class _File:
             evaluator.run(init.body, scope, self._parent(owner))
         used = called_methods(methods)
         made = [expand_method(method, evaluator) for name, method in methods.items() if name in used]
-        body: list[ast.stmt] = [*_docstring(definition, evaluator.initial_weights)]
-        body.append(self._constructor(definition, free, given, evaluator))
+        constructor = self._constructor(definition, free, given, evaluator)
+        body: list[ast.stmt] = [*_docstring(definition, evaluator.initial_weights), constructor]
         return ast.copy_location(ast.ClassDef(definition.name, definition.bases, [], [*body, *made], []), definition)
 
     def _constructor(
@@ -220,7 +220,7 @@ class _File:
                 stored.append(ast.Assign([target], to_expression(part, definition)))
         for each in stored:
             ast.copy_location(each, definition)
-        layers = [*evaluator.made.values(), *evaluator.rest]
+        layers = [*evaluator.made.values(), *evaluator.kept_initializations(), *evaluator.rest]
         made = ast.FunctionDef("__init__", arguments, [*stored, *layers], [])
         return ast.fix_missing_locations(ast.copy_location(made, definition))
 

@@ -10,17 +10,27 @@ from typing import Any
 
 from studio.document import node_names as naming
 from studio.lowering.source_import.reading.callables import ImportedNames, layer_type
-from studio.lowering.source_import.reading.initial_weights import sets_weights
+from studio.lowering.source_import.reading.initial_weights import (
+    Initialization,
+    combined,
+    read_initialization,
+    sets_weights,
+)
 from studio.lowering.source_import.reading.literal_values import literal_value
 from studio.lowering.source_import.reading.module_source import REQUIRED, Argument, Each, ModuleSource, Value
-from studio.lowering.source_import.reading.source_errors import refuse, shown
+from studio.lowering.source_import.reading.source_errors import SourceError, refuse, shown
 from studio.nodes.catalogue import Catalogue
+from studio.nodes.initialization import NAMES as INITIALIZATION
 from studio.nodes.python_node import DEFAULT_SOURCE, PYTHON, SOURCE
 from studio.nodes.python_source import read_code
 from studio.nodes.types import NodeType
 
 _COPIES = "nn.ModuleList"
 _SEQUENCE = "nn.Sequential"
+_INITIALIZE = (
+    "Set all weights of a layer with one function of nn.init, such as "
+    'nn.init.kaiming_normal_(self.fc.weight, nonlinearity="relu"), and all biases with one number, or remove it.'
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +57,8 @@ class Constructor:
     stored: dict[str, Value] = field(default_factory=dict[str, Value])
     """Attributes with the value of an argument or a constant."""
     frozen_paths: dict[str, int] = field(default_factory=dict[str, int])
+    initial_paths: dict[str, int] = field(default_factory=dict[str, int])
+    """Lines of statements that set initial weights inside instances, by their text."""
 
 
 def read_constructor(
@@ -63,6 +75,7 @@ def read_constructor(
     reader.arguments(method)
     for statement in method.body:
         reader.statement(statement)
+    reader.initialize()
     return reader.made
 
 
@@ -71,6 +84,8 @@ class _Reader:
         self._names, self._classes, self._catalogue = names, classes, catalogue
         self.made = Constructor()
         self._scope: dict[str, Value] = {}
+        self._initial: dict[str, list[Initialization]] = {}
+        """Statements that set initial weights, by layer."""
 
     def arguments(self, method: ast.FunctionDef) -> None:
         arguments = method.args
@@ -107,14 +122,36 @@ class _Reader:
                 self.made.layers[name] = replace(self.made.layers[name], tied_to=owner)
             case ast.Assign(targets=[ast.Name(id=name)], value=value):
                 self._scope[name] = literal_value(value, self._scope)
+            case _ if (initial := read_initialization(statement, self._names, self._scope)) is not None:
+                self._initialization(statement, initial)
             case _ if sets_weights(statement, self._names):
-                refuse(statement, f"{shown(statement)} sets initial weights, which a graph does not have. Remove it.")
+                refuse(statement, f"{shown(statement)} sets initial weights in a way that no node has. {_INITIALIZE}")
             case _:
                 refuse(
                     statement,
                     f"{shown(statement)} has no node. __init__ may contain lines such as "
                     "self.fc = nn.Linear(in_features=64, out_features=10).",
                 )
+
+    def _initialization(self, statement: ast.stmt, initial: Initialization) -> None:
+        name, *inner = initial.path
+        if name not in self.made.layers:
+            refuse(statement, f"{shown(statement)} sets the weights of no layer that __init__ made before.")
+        if len(inner) > 1:
+            self.made.initial_paths[ast.unparse(statement)] = statement.lineno
+        else:
+            self._initial.setdefault(name, []).append(initial)
+
+    def initialize(self) -> None:
+        """Give layers the parameters that the statements about their initial weights stand for."""
+        for name, listed in self._initial.items():
+            layer = self.made.layers[name]
+            found = combined(layer.target, layer.arguments, listed)
+            if isinstance(found, Initialization):
+                raise SourceError(
+                    f"The initial weights of {name} are set in a way that no node has. {_INITIALIZE}", found.line
+                )
+            self.made.layers[name] = replace(layer, arguments={**layer.arguments, **found})
 
     def _freeze(self, statement: ast.stmt, path: str | None) -> None:
         if path is None or path.partition(".")[0] not in self.made.layers:
@@ -274,7 +311,7 @@ def _each(node: ast.expr, row: Any) -> Each:
 
 def _argument_names(node_type: NodeType) -> tuple[str, ...]:
     """Parameters of a layer, in the order of its constructor."""
-    names = [parameter.name for parameter in node_type.params]
+    names = [parameter.name for parameter in node_type.params if parameter.name not in INITIALIZATION]
     if node_type.target is None:
         return tuple(names)
     declared = [name for name in inspect.signature(node_type.target).parameters if name in names]

@@ -79,6 +79,8 @@ class ModuleSource:
     frozen_paths: Mapping[str, int] = field(default_factory=dict[str, int])
     """Lines of statements that freeze layers inside instances, by path: "encoder.3.query"."""
     description: str = ""
+    initial_paths: Mapping[str, int] = field(default_factory=dict[str, int])
+    """Lines of statements that set initial weights inside instances, by their text."""
 
     def unused(self) -> list[NodeSource]:
         """Nodes that no result depends on."""

@@ -148,6 +148,7 @@ def _read_class(
         forward.return_line,
         made.frozen_paths,
         description,
+        made.initial_paths,
     )
 
 

@@ -19,10 +19,12 @@ from studio.document.model import Document, Endpoint, Json, Node
 from studio.document.weight_sharing import layer_of
 from studio.lowering.analysis.block_types import known_type
 from studio.lowering.problems.problem import Problem
+from studio.nodes.initialization import NAMES as INITIALIZATION
 from studio.nodes.python_node import PYTHON
 from studio.nodes.types import NodeType, Role
 from studio.ui import number_format
 from studio.ui.panels.fix_button import fix_button
+from studio.ui.panels.inspector.initialization_section import InitializationSection
 from studio.ui.panels.inspector.learning_rate_plot import LearningRatePlot
 from studio.ui.panels.inspector.node_header import MultiSelectionHeader, NodeHeader
 from studio.ui.panels.inspector.parameter_row import ParameterEdit, ParameterRow, RowState
@@ -85,6 +87,7 @@ class NodeForm(QWidget):
             ParameterRow(store.project, parameter, self._setting(parameter.name)) for parameter in _shared(self._kinds)
         ]
         self.promotions = self._promotions()
+        self.initialization: InitializationSection | None = None
         self._add_rows()
         # Below the fields, so that these keep their position when problems appear or disappear while typing.
         self._problems = QVBoxLayout()
@@ -127,8 +130,11 @@ class NodeForm(QWidget):
         self._kinds = _kinds(self._store, self.names)
         if self._header is not None:
             self._header.refresh()
+        values = {row.parameter.name: self._value(row.parameter) for row in self.rows}
         for row in self.rows:
-            row.show_value(self._value(row.parameter))
+            row.show_value(values[row.parameter.name])
+        if self.initialization is not None:
+            self.initialization.show_values({name: value for name, value in values.items() if name in INITIALIZATION})
         for promotion in self.promotions.values():
             promotion.refresh()
         self._show_problems()
@@ -159,11 +165,20 @@ class NodeForm(QWidget):
             return
         form = QVBoxLayout()
         form.setSpacing(6)
+        initial: list[tuple[ParameterRow, QWidget | None]] = []
         for row in self.rows:
-            form.addWidget(row)
-            if (promotion := self.promotions.get(row.parameter.name)) is not None:
+            promotion = self.promotions.get(row.parameter.name)
+            if promotion is not None:
                 row.add_button(promotion.pin)
+            if row.parameter.name in INITIALIZATION:
+                initial.append((row, promotion))
+                continue
+            form.addWidget(row)
+            if promotion is not None:
                 form.addWidget(promotion)
+        if initial:
+            self.initialization = InitializationSection(initial)
+            form.addWidget(self.initialization)
         self._column.addLayout(form)
 
     def _promotions(self) -> dict[str, Promotion]:
