@@ -11,6 +11,7 @@ from studio.document import edits, weight_sharing
 from studio.document.document_errors import EditError
 from studio.document.graph_walk import walk
 from studio.document.model import Document, Endpoint, Json, Node, Wire
+from studio.lowering.parameter_text import shown
 from studio.lowering.problems.problem import Fix
 from studio.nodes.loss_sum_node import SUM
 
@@ -22,8 +23,7 @@ BELOW_WIRES = 72.0
 
 
 def assign(name: str, param: str, value: Json) -> Fix:
-    text = ", ".join(map(str, value)) if isinstance(value, list) else value
-    title = f"Turn {param} {'on' if value else 'off'}" if isinstance(value, bool) else f"Set {param} to {text}"
+    title = f"Turn {param} {'on' if value else 'off'}" if isinstance(value, bool) else f"Set {param} to {shown(value)}"
     return Fix(
         title,
         lambda document: edits.set_param(document, name, param, value),
