@@ -238,7 +238,8 @@ def _run(condition: RunExists, situation: Situation, graph: GraphView) -> Feedba
     if (is_plain or condition.only_last) and (missing := _no_current_run(situation)) is not None:
         return replace(missing, goal=goal)
     if is_plain:
-        return Feedback(is_met=True, goal=goal)
+        stopped = _stopped_run(situation)
+        return Feedback(is_met=True, goal=goal) if stopped is None else replace(stopped, goal=goal)
     count = sum(_matches(run, condition) for run in situation.runs[-1 if condition.only_last else 0 :])
     if count >= condition.at_least:
         return Feedback(is_met=True, goal=goal)
@@ -284,7 +285,17 @@ def _no_current_run(situation: Situation) -> Feedback | None:
     return None
 
 
+def _stopped_run(situation: Situation) -> Feedback | None:
+    run = situation.last_run
+    if run is None or run.is_complete:
+        return None
+    is_wrong = "The last run was stopped before its end."
+    return Feedback(is_met=False, goal="", found=is_wrong, action="Press Run, and wait until it is done.")
+
+
 def _matches(run: MeasuredRun, condition: RunExists) -> bool:
+    if not run.is_complete:
+        return False
     settings = asdict(run.document.training)
     if any(not _equal(settings.get(name), value) for name, value in condition.settings.items()):
         return False

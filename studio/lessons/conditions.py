@@ -135,7 +135,7 @@ class FigureIs(BaseCondition, frozen=True, kw_only=True, tag="figure"):
 
 
 class RunExists(BaseCondition, frozen=True, kw_only=True, tag="run"):
-    """A finished run has these settings and parameters. Without any, the last run trained the present graph."""
+    """A run that trained to its end has these settings and parameters. Without any, the last run trained the graph."""
 
     settings: dict[str, Json] = {}
     """Training settings by name."""

@@ -24,7 +24,7 @@ ValueReader = Callable[[Endpoint], TensorStatistics | None]
 
 @dataclass(frozen=True, slots=True)
 class MeasuredRun:
-    """A finished run, as conditions and predictions see it."""
+    """A run that has ended, as conditions and predictions see it."""
 
     document: Document
     """The graph and the settings that it trained."""
@@ -38,6 +38,8 @@ class MeasuredRun:
     """Whether it was resumed from a checkpoint."""
     graph_breaks: int | None = None
     """Graph breaks in its last kind of compiled step; None if steps were not compiled."""
+    is_complete: bool = True
+    """Whether it trained to its end; not if it was stopped or failed."""
 
     @classmethod
     def of(cls, run: Run) -> MeasuredRun | None:
@@ -45,7 +47,9 @@ class MeasuredRun:
         if run.document is None or run.is_live:
             return None
         is_resumed = bool(run.metadata.get("resumed"))
-        return cls(run.document, run.step, dict(_figures(run)), run.folder, is_resumed, _graph_breaks(run))
+        return cls(
+            run.document, run.step, dict(_figures(run)), run.folder, is_resumed, _graph_breaks(run), run.state == "done"
+        )
 
     @property
     def epochs(self) -> int:

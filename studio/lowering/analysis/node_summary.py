@@ -60,7 +60,8 @@ def _shapes(node_type: NodeType, inputs: Mapping[str, WireValue], outputs: Mappi
         and input_value != output_value
     ):
         # A shape without the batch dimension describes both only if both have the same batch dimension.
-        first = 1 if input_value.shape[:1] == output_value.shape[:1] else 0
+        batch = input_value.shape[:1]
+        first = 1 if batch == output_value.shape[:1] and not isinstance(next(iter(batch), 0), int) else 0
         return [f"{format_shape(input_value.shape[first:])} → {format_shape(output_value.shape[first:])}"]
     return []
 

@@ -20,6 +20,7 @@ from studio.lowering.check import check
 from studio.nodes.catalogue import catalogue
 
 MLP = template("digits-mlp").document
+STOPPED = MeasuredRun(MLP, 90, {"train_loss": (2.0, 0.5)}, is_complete=False)
 RUN = MeasuredRun(MLP, 90, {"train_loss": (2.0, 0.5), "val_accuracy": (0.7, 0.95, 0.9), "val_loss": (1.0, 0.4, 0.6)})
 BROKEN = MeasuredRun(MLP, 90, RUN.figures, graph_breaks=2)
 RESUMED = MeasuredRun(MLP, 90, RUN.figures, is_resumed=True, graph_breaks=0)
@@ -77,6 +78,8 @@ CASES: list[tuple[dict[str, Any], Callable[[], Situation], str]] = [
     ),
     ({"check": "run"}, lambda: situation(MLP, RUN), ""),
     ({"check": "run"}, situation, "No run has finished yet."),
+    ({"check": "run"}, lambda: situation(MLP, STOPPED), "Press Run, and wait until it is done."),
+    ({"check": "run", "epochs": 1}, lambda: situation(MLP, STOPPED), "no finished run"),
     ({"check": "run", "params": {"adam.lr": 0.005}, "settings": {"epochs": 30}}, lambda: situation(MLP, RUN), ""),
     ({"check": "run", "params": {"adam.lr": 0.1}}, lambda: situation(MLP, RUN), "no finished run with these values"),
     ({"check": "run", "epochs": 3}, lambda: situation(MLP, RUN), "no finished run"),

@@ -91,6 +91,12 @@ def test_shapes_with_another_batch_dimension_are_complete() -> None:
     assert report(flat).nodes["flatten"].summary == "N×1×8×8 → 64·N"
 
 
+def test_shapes_without_a_batch_dimension_are_complete() -> None:
+    table = Node("nn.ConstantTensor", {"size": [2], "values": [1, 2]})
+    column = document({"table": table, "column": Node("ops.unsqueeze", {"dim": 1})}, ["table.output -> column.x"])
+    assert report(column).nodes["column"].summary == "2 → 2×1"
+
+
 def test_invalid_sizes_are_listed() -> None:
     info = report(document({"adam": Node("optim.Adam", {"betas": [0.8, 0.99]})})).nodes["adam"]
     assert info.summary == "lr = 0.001 · betas 0.8, 0.99"
