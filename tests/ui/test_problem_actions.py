@@ -96,7 +96,7 @@ def test_the_menu_of_a_row_has_the_recommended_fix_first(qtbot: QtBot, panel: Pr
         "Set lr to 0.001 (recommended)",
         "Set lr to 0.01",
         "Do not show again",
-        "Explain: High learning rate",
+        "Explain: Learning rate too high",
     ]
     choose(menu, "Set lr to 0.01")
     assert store.document.nodes["adam"].params == {"lr": 0.01}

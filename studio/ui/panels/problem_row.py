@@ -13,7 +13,9 @@ from PySide6.QtWidgets import QFrame, QHBoxLayout, QMenu, QSizePolicy, QVBoxLayo
 
 from studio.lowering.problems.problem import Problem
 from studio.ui.panels.fix_button import FixPreviewTrigger, fix_button
+from studio.ui.panels.fix_trial_status import FixTrialStatus
 from studio.ui.project.fix_previewer import FixPreviewer
+from studio.ui.project.fix_trial_runner import FixTrialRunner
 from studio.ui.project.project_store import Origin
 from studio.ui.theme import fonts
 from studio.ui.widgets.buttons import icon_button
@@ -41,6 +43,7 @@ class ProblemRow(QFrame):
         fix: applies the recommended fix
         actions: fills the menu of the row; without it, the row has none
         origin: what shows the problem, "graph", "data" or "run"
+        trials: tries the fixes; without it, no results are shown
     """
 
     def __init__(
@@ -51,6 +54,8 @@ class ProblemRow(QFrame):
         previewer: FixPreviewer,
         actions: Callable[[Problem, QMenu], None] | None = None,
         origin: Origin = "graph",
+        *,
+        trials: FixTrialRunner | None = None,
     ) -> None:
         super().__init__()
         self.problem = problem
@@ -67,9 +72,18 @@ class ProblemRow(QFrame):
         if problem.node:
             row.addWidget(_node_name(problem.node))
         row.addLayout(self._text(origin), 1)
+        self._trial = None if trials is None else FixTrialStatus(problem, trials, self)
+        offer = QVBoxLayout()
+        offer.setSpacing(4)
+        offer.addStretch(1)
         if problem.fix is not None:
             self.button = fix_button(problem.fix, self._fix, previewer, wraps=True)
-            row.addWidget(self.button, 0, Qt.AlignmentFlag.AlignVCenter)
+            offer.addWidget(self.button, 0, Qt.AlignmentFlag.AlignRight)
+        if self._trial is not None:
+            offer.addWidget(self._trial, 0, Qt.AlignmentFlag.AlignRight)
+        offer.addStretch(1)
+        row.addLayout(offer)
+        if problem.fix is not None:
             FixPreviewTrigger(self, problem.fix, previewer, hint=_FIX_KEYS, hovers=False)
         else:
             self.setToolTip(_KEYS)
@@ -77,6 +91,11 @@ class ProblemRow(QFrame):
         if actions is not None:
             self.more = icon_button("more", "More about this problem", self._open_menu, token="text-dim")
             row.addWidget(self.more, 0, Qt.AlignmentFlag.AlignVCenter)
+
+    def show_trials(self) -> None:
+        """Show the state of the trials of the fixes."""
+        if self._trial is not None:
+            self._trial.refresh()
 
     def _text(self, origin: Origin) -> QVBoxLayout:
         """The message, and below it where it comes from, what was measured and why the fix is recommended."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import partial
 
 from PySide6.QtCore import Qt, Signal
+from PySide6.QtGui import QHideEvent, QShowEvent
 from PySide6.QtWidgets import QFrame, QMenu, QScrollArea, QStackedLayout, QVBoxLayout, QWidget
 
 from studio.document.document_errors import EditError
@@ -16,6 +17,7 @@ from studio.lowering.problems.problem import Fix, Problem
 from studio.lowering.problems.problem_groups import grouped
 from studio.ui.panels.problem_row import Part, ProblemRow
 from studio.ui.panels.problems_header import ProblemsHeader
+from studio.ui.project.fix_trial_runner import FixTrialRunner
 from studio.ui.project.project_store import ProjectStore
 from studio.ui.theme import icons
 from studio.ui.widgets.deferred_change import DeferredChange
@@ -38,9 +40,11 @@ class ProblemsPanel(QWidget):
     """The ProblemRow that the user asks about."""
     diagnosis_requested = Signal()
 
-    def __init__(self, store: ProjectStore, parent: QWidget | None = None) -> None:
+    def __init__(
+        self, store: ProjectStore, trials: FixTrialRunner | None = None, parent: QWidget | None = None
+    ) -> None:
         super().__init__(parent)
-        self._store = store
+        self._store, self._trials = store, trials
         self._shown: tuple[object, ...] | None = None
         self._update = DeferredChange(self._show, self)
         self.header = ProblemsHeader(store)
@@ -68,22 +72,45 @@ class ProblemsPanel(QWidget):
         page.addWidget(self.header)
         page.addWidget(content, 1)
         store.report_changed.connect(self._update.run)
+        if trials is not None:
+            trials.changed.connect(self._show_trials)
         self._show()
 
     @property
     def rows(self) -> list[ProblemRow]:
         return [row for row in self._rows.findChildren(ProblemRow) if row.parent() is self._rows]
 
+    def showEvent(self, event: QShowEvent) -> None:
+        super().showEvent(event)
+        if self._trials is not None:
+            self._trials.watch(self, is_shown=True)
+
+    def hideEvent(self, event: QHideEvent) -> None:
+        super().hideEvent(event)
+        if self._trials is not None:
+            self._trials.watch(self, is_shown=False)
+
+    def _show_trials(self) -> None:
+        for row in self.rows:
+            row.show_trials()
+        self._update.run()
+
+    def _problems(self) -> list[Problem]:
+        """Equal problems merged, errors first, with the fixes that trained best."""
+        report = self._store.report
+        ordered = sorted(grouped(report.problems, report.nodes), key=lambda problem: problem.rank)
+        return [self._store.fix_previewer.recommended(problem) for problem in ordered]
+
     def _show(self) -> None:
         report = self._store.report
         self.header.refresh()
-        shown = (report.problems, report.dismissed, self.header.hidden)
+        ordered = self._problems()
+        shown = (report.problems, ordered, report.dismissed, self.header.hidden)
         if shown == self._shown:
             return
         self._shown = shown
         before: list[Part | None] = [row.focus_part() for row in self.rows]
         self._clear()
-        ordered = sorted(grouped(report.problems, report.nodes), key=lambda problem: problem.rank)
         visible = [problem for problem in ordered if problem.severity not in self.header.hidden]
         has_groups = len({problem.severity for problem in visible}) > 1
         for severity in SEVERITIES:
@@ -104,7 +131,8 @@ class ProblemsPanel(QWidget):
 
     def _row(self, problem: Problem) -> ProblemRow:
         origin = self._store.origin(problem)
-        return ProblemRow(problem, self._go, self._fix, self._store.fix_previewer, self._fill_menu, origin)
+        previewer = self._store.fix_previewer
+        return ProblemRow(problem, self._go, self._fix, previewer, self._fill_menu, origin, trials=self._trials)
 
     def _clear(self) -> None:
         while self._column.count():
@@ -126,12 +154,18 @@ class ProblemsPanel(QWidget):
 
     def _fill_menu(self, problem: Problem, menu: QMenu) -> None:
         """The fixes with the recommended one first, dismissal and help."""
-        if problem.fix is not None and problem.others:
-            self._add_fix(menu, problem, problem.fix, " (recommended)")
+        if problem.others:
+            if problem.fix is not None:
+                self._add_fix(menu, problem, problem.fix, " (recommended)")
             for other in problem.others:
                 self._add_fix(menu, problem, other)
             menu.addSeparator()
         menu.setToolTipsVisible(True)
+        state = None if self._trials is None else self._trials.trials(problem)
+        if self._trials is not None and state is not None and state.state in ("waiting", "trying"):
+            menu.addAction(icons.themed("stop", "text"), "Cancel the trial", partial(self._trials.cancel, problem))
+        if self._trials is not None and state is not None and state.state == "cancelled":
+            menu.addAction(icons.themed("reset", "text"), "Try the fix", partial(self._trials.retry, problem))
         dismissal = menu.addAction(icons.themed("mute", "text"), "Do not show again", partial(self._dismiss, problem))
         dismissal.setEnabled(can_dismiss(problem))
         dismissal.setToolTip(
@@ -141,7 +175,9 @@ class ProblemsPanel(QWidget):
         menu.addAction(icons.themed("help", "text"), f"Explain: {title}", partial(self._explain, problem))
 
     def _add_fix(self, menu: QMenu, problem: Problem, fix: Fix, suffix: str = "") -> None:
-        action = menu.addAction(f"{fix.title.replace('&', '&&')}{suffix}")
+        measured = self._store.fix_previewer.measured_text(fix)
+        title = f"{fix.title}{suffix}{f': {measured}' if measured else ''}"
+        action = menu.addAction(title.replace("&", "&&"))
         action.setToolTip(fix.reason or fix.title)
         action.hovered.connect(partial(self._store.fix_previewer.begin, fix))
         menu.aboutToHide.connect(partial(self._store.fix_previewer.end, fix))

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import QObject, Qt, QTimer, Signal
 
 from studio.lowering.problems.fix_effect import FixEffect, effect_of
-from studio.lowering.problems.problem import Fix
+from studio.lowering.problems.problem import Fix, Problem
 from studio.lowering.report import Report
 from studio.ui.number_format import count
 
@@ -44,6 +44,10 @@ class FixPreviewer(QObject):
         super().__init__(parent)
         self._document, self._report, self._check = document, report, check
         self._is_closed = False
+        self.measured_text: Callable[[Fix], str] = lambda fix: ""
+        """What a trial measured of a fix; empty if nothing was."""
+        self.recommended: Callable[[Problem], Problem] = lambda problem: problem
+        """The problem with the fix that trained best."""
         self.fix: Fix | None = None
         self.effect: FixEffect | None = None
         self.after: Report | None = None
@@ -81,7 +85,8 @@ class FixPreviewer(QObject):
         """What the fix changes, and its result."""
         if self.effect is None:
             return ["This fix can no longer be applied."]
-        return [*self.effect.lines(self._report(), self.after), self.result]
+        measured = "" if self.fix is None else self.measured_text(self.fix)
+        return [*self.effect.lines(self._report(), self.after), self.result, *([measured] if measured else [])]
 
     @property
     def result(self) -> str:

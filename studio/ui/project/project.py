@@ -14,6 +14,7 @@ from studio.document.model import Document
 from studio.lowering.check import Checker
 from studio.nodes.catalogue import Catalogue
 from studio.ui.project.compile_explainer import CompileExplainer
+from studio.ui.project.fix_trial_runner import FixTrialRunner
 from studio.ui.project.project_store import ProjectStore
 from studio.ui.project.run_library import RunLibrary
 from studio.ui.project.scope_store import ScopeStore
@@ -60,6 +61,9 @@ class Project(QObject):
         self.library = RunLibrary(_run_folder_of(path, self._journal), self)
         self.library.scan()
         self.runner = TrainingRunner(self.store, self.library, self)
+        self.fix_trials = FixTrialRunner(self.store, self.runner, self)
+        self.store.fix_previewer.measured_text = self.fix_trials.measured_text
+        self.store.fix_previewer.recommended = self.fix_trials.recommended
         self.explainer = CompileExplainer(self.store, self.runner, self)
         self._stamp = stamp
         self._autosave = QTimer(self)
@@ -165,6 +169,7 @@ class Project(QObject):
         self._autosave.stop()
         if self._saves_itself:
             self._save_itself()
+        self.fix_trials.close()
         self.runner.close()
         self.library.close()
         self.explainer.close()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from concurrent.futures import Future
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, TypeAlias
@@ -85,7 +86,7 @@ class ProjectStore(QObject):
         self.fix_previewer = FixPreviewer(
             lambda: self.document,
             lambda: self._check_report,
-            lambda fixed: self._checker.request_report(fixed, self.base),
+            self.check_copy,
             self,
         )
         """Shows what a fix would change before it is applied."""
@@ -285,6 +286,10 @@ class ProjectStore(QObject):
         Returns a function that waits for the report; it is for worker threads. Only changed nodes are inferred again.
         """
         return self._checker.request_report(self.document, self.base).result
+
+    def check_copy(self, document: Document) -> Future[Report]:
+        """Check another document, such as one with a fix, in the checker's thread."""
+        return self._checker.request_report(document, self.base)
 
     def close(self) -> None:
         """Stop the checker. The store must not be used afterwards."""

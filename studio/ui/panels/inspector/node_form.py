@@ -332,7 +332,7 @@ class _ProblemNotice(QWidget):
         column = QVBoxLayout()
         column.setSpacing(6)
         column.addWidget(label(problem.message, style.role, wrap=True))
-        if (fix := problem.fix) is not None:
+        if (fix := store.project.fix_previewer.recommended(problem).fix) is not None:
             button = QHBoxLayout()
             apply = partial(store.apply_fix, fix, problem.node)
             button.addWidget(fix_button(fix, apply, store.project.fix_previewer, wraps=True))
