@@ -159,12 +159,12 @@ def measure_frames(bench: Bench) -> None:
     wires = list(canvas.wires)
 
     def hover(index: int) -> None:
-        canvas.set_hovered(Hit(wire=wires[index * 37 % len(wires)]))
+        canvas.marks.hover(Hit(wire=wires[index * 37 % len(wires)]))
 
     bench.frames("hover wires, paths highlighted", FRAMES, hover)
     camera.fit(camera.visible.adjusted(-9000, -4000, 9000, 4000))
     bench.frames("hover, zoomed out", FRAMES, hover)
-    canvas.set_hovered(Hit())
+    canvas.marks.hover(Hit())
 
 
 def measure_heat_map(bench: Bench) -> None:

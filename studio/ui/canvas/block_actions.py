@@ -70,7 +70,7 @@ class BlockActions:
         title = f"Group {next(iter(names))}" if len(names) == 1 else f"Group {len(names)} nodes"
         if not store.project.edit(f"{title} into the block {block}", change):
             return None
-        self._scene.select_wires(())
+        self._scene.selection.select(())
         store.select(made)
         return made[0]
 
@@ -122,7 +122,7 @@ class BlockActions:
 
         title = f"Unpack {names[0]}" if len(names) == 1 else f"Unpack {len(names)} blocks"
         if names and store.project.edit(title, change):
-            self._scene.select_wires(())
+            self._scene.selection.select(())
             store.select(made)
 
     def _unpacked_positions(

@@ -152,7 +152,7 @@ class CanvasActions:
     def _added(self, title: str, change: Callable[[Document], Document], added: list[str]) -> str | None:
         if not self._store.edit(title, change):
             return None
-        self._scene.select_wires(())
+        self._scene.selection.select(())
         self._store.select(added[-1:])
         return added[-1]
 
@@ -174,8 +174,8 @@ class CanvasActions:
 
     def delete(self) -> None:
         """Delete the selected nodes, wires, frames and reroute points."""
-        names, wires, frames = self._store.selection, self._scene.selected_wires, self._scene.frames.selected
-        points = self._scene.selected_points
+        names, wires, frames = self._store.selection, self._scene.selection.wires, self._scene.frames.selected
+        points = self._scene.selection.points
 
         def change(document: Document) -> Document:
             document = edits.disconnect(without_points(document, points), wires)
@@ -246,7 +246,7 @@ class CanvasActions:
 
         frames = self._store.document.frames.keys()
         if self._store.edit(f"{title} with inputs" if with_inputs else title, change):
-            self._scene.select_wires((), frames=self._store.document.frames.keys() - frames)
+            self._scene.selection.select((), frames=self._store.document.frames.keys() - frames)
             self._store.select(added)
             if (box := bounds(self._scene.boxes(added).values())) is not None:
                 self._camera.reveal(_rect(box))
@@ -265,7 +265,7 @@ class CanvasActions:
 
     def select_all(self) -> None:
         self._store.select(self._store.document.nodes)
-        self._scene.select_wires((), frames=self._store.document.frames)
+        self._scene.selection.select((), frames=self._store.document.frames)
 
     def select_linked(self) -> None:
         """Select everything upstream and downstream of the selection."""
@@ -288,7 +288,7 @@ class CanvasActions:
             frames = {name: boxes[name] for name in chosen}
             start = max(chosen, key=lambda name: _extent(frames[name], direction))
             goal = nearest_in_direction(boxes, start, direction) or start
-        self._scene.select_wires(())
+        self._scene.selection.select(())
         self._store.select([goal])
         self._camera.reveal(_rect(boxes[goal]))
 

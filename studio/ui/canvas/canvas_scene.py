@@ -29,7 +29,8 @@ from studio.ui.canvas.nodes.node_item import NodeItem
 from studio.ui.canvas.nodes.node_layout import node_layout
 from studio.ui.canvas.paint_context import PaintContext
 from studio.ui.canvas.scene_content import SceneContent
-from studio.ui.canvas.wires.pending_wire import PendingWire
+from studio.ui.canvas.scene_marks import SceneMarks
+from studio.ui.canvas.scene_selection import SceneSelection
 from studio.ui.canvas.wires.wire_curve import WireCurve
 from studio.ui.canvas.wires.wire_graph import WireGraph
 from studio.ui.canvas.wires.wire_item import WireItem
@@ -49,8 +50,6 @@ class CanvasScene(QGraphicsScene):
 
     moved = Signal()
     """Nodes or wires were added, removed or moved."""
-    other_selection_changed = Signal()
-    """Other wires or frames were selected."""
 
     def __init__(self, store: ScopeStore, theme: Theme, parent: QObject | None = None) -> None:
         super().__init__(parent)
@@ -67,10 +66,6 @@ class CanvasScene(QGraphicsScene):
         self._wires_at: defaultdict[str, set[WireItem]] = defaultdict(set)
         self._content = SceneContent(store.catalogue, store.is_locked)
         self._graph: WireGraph | None = None
-        self._hit: Hit = NO_HIT
-        self._highlighted_wires: frozenset[Wire] = frozenset()
-        self._selected_wires: dict[Wire, None] = {}
-        self._pending: PendingWire | None = None
         self._previewed: set[str] = set()
         self._unplaced: set[NodeItem] = set()
         """Nodes that a preview of many nodes moved without rerouting wires."""
@@ -84,6 +79,19 @@ class CanvasScene(QGraphicsScene):
         self.gesture_overlay = GestureOverlay(self.paint_context)
         self.lifted_items = LiftedItems(self.paint_context)
         self.selection_frame = SelectionFrame(self.paint_context)
+        self.marks = SceneMarks(
+            self.nodes,
+            self.wires,
+            self._content,
+            self.lifted_items,
+            self.overview_layer,
+            refresh_nodes=self._refresh_nodes,
+            graph=lambda: self.graph,
+            update_all=self.update,
+        )
+        self.selection = SceneSelection(
+            self.wires, self.frames, self.overview_layer, items=self._items_with_points, parent=self
+        )
         self.addItem(self.selection_frame)
         self.addItem(self.lifted_items)
         self.addItem(self.overview_layer)
@@ -102,7 +110,7 @@ class CanvasScene(QGraphicsScene):
         change = difference(old, new)
         if not change:
             return
-        self.set_hovered(NO_HIT)
+        self.marks.hover(NO_HIT)
         self._previewed -= change.changed.keys()  # they move to their new positions below
         self.end_preview()
         self._document = new
@@ -182,85 +190,6 @@ class CanvasScene(QGraphicsScene):
             item.set_painting_disabled(is_overview)
         self.lifted_items.hide_items()
         self.overview_layer.setVisible(is_overview)
-
-    def set_live(self, values: Mapping[str, str], progress: Mapping[str, float] | None = None) -> None:
-        """Show live values of a running training by node. An empty mapping removes them."""
-        names = self._content.set_live(values)
-        self._refresh_nodes(name for name in names if name in self.nodes)
-        shares = progress or {}
-        for name, item in self.nodes.items():
-            if item.state.progress != shares.get(name):
-                item.state.progress = shares.get(name)
-                item.update()
-        self.lifted_items.refresh()
-
-    def set_heat(self, levels: Mapping[str, int], figures: Mapping[str, str]) -> None:
-        """Color nodes by the levels of a heat map, and show figures on them. Without figures, remove the colors."""
-        self._refresh_nodes(name for name in self._content.set_figures(figures) if name in self.nodes)
-        for name, item in self.nodes.items():
-            level = levels.get(name, 0) if figures else None
-            if item.state.heat != level:
-                item.state.heat = level
-                item.update()
-        self.lifted_items.refresh()
-        self.overview_layer.refresh()
-
-    def set_pending_wire(self, pending: PendingWire | None) -> None:
-        """Highlight matching ports and fade other nodes while a wire is drawn."""
-        if (detached := self._pending and self._pending.detached) and detached in self.wires:
-            self.wires[detached].set_state(detached=False)
-        self._pending = pending
-        if pending and pending.detached:
-            self.wires[pending.detached].set_state(detached=True)
-        for name, item in self.nodes.items():
-            item.state.fitting_ports = pending.fitting_ports(name) if pending else frozenset()
-            item.state.faded = pending is not None and not item.state.fitting_ports and name != pending.fixed.node
-        self.update()
-
-    def set_hovered(self, hit: Hit) -> None:
-        """Enlarge the hovered port and highlight the path through the hovered wire."""
-        if hit == self._hit:
-            return
-        if (before := self.nodes.get(self._hit.node or "")) is not None:
-            before.state.hovered_port = None
-            before.update()
-        if self._hit.wire in self.wires:
-            self.wires[self._hit.wire].set_state(hovered=False)
-            self.wires[self._hit.wire].set_point_state()
-        self._hit = hit
-        if (now := self.nodes.get(hit.node or "")) is not None:
-            now.state.hovered_port = hit.key
-            now.update()
-        if hit.wire is not None:
-            self.wires[hit.wire].set_state(hovered=True)
-            self.wires[hit.wire].set_point_state(hovered=hit.point)
-        self._highlight_wires(self.graph.path_through(hit.wire) if hit.wire is not None else frozenset())
-
-    def highlight_nodes(self, names: Iterable[str]) -> None:
-        """Highlight nodes without selecting them, replacing the previous highlight."""
-        highlighted_names = frozenset(names)
-        for name, item in self.nodes.items():
-            if item.state.highlighted != (name in highlighted_names):
-                item.state.highlighted = name in highlighted_names
-                item.update()
-        self.lifted_items.refresh()
-        self.overview_layer.refresh_marks()
-
-    def select_wires(
-        self, wires: Iterable[Wire], *, frames: Iterable[str] = (), points: Iterable[tuple[Wire, int]] = ()
-    ) -> None:
-        """Select these wires, frames and reroute points, and no others."""
-        chosen, by_wire = set(wires), defaultdict[Wire, set[int]](set)
-        for wire, index in points:
-            by_wire[wire].add(index)
-        self.frames.select(frames)
-        for wire in {*self._selected_wires, *chosen} & self.wires.keys():
-            self.wires[wire].set_state(selected=wire in chosen)
-        self._selected_wires = {wire: None for wire in self.wires if wire in chosen} if chosen else {}
-        for wire, item in self._wires_with_points():
-            item.set_point_state(selected=frozenset(by_wire[wire]))
-        self.overview_layer.refresh_marks()
-        self.other_selection_changed.emit()
 
     def preview(self, positions: Mapping[str, tuple[float, float]]) -> None:
         """Show nodes at temporary positions until `end_preview` or the next document change."""
@@ -343,12 +272,12 @@ class CanvasScene(QGraphicsScene):
         node = None if self._wires_at.get(name) else self.nodes.get(name)
         self.wire_router.lift(() if node is None else (node,))
 
-    def _wires_with_points(self) -> Iterator[tuple[Wire, WireItem]]:
+    def _items_with_points(self) -> Iterator[WireItem]:
         """The wires with reroute points, in the order of the document."""
         for end in self._document.routes:
             for item in self._wires_at[end.node]:
                 if item.wire.target == end:
-                    yield item.wire, item
+                    yield item
 
     def _finish_move(self) -> None:
         self.wire_router.reroute()
@@ -370,17 +299,6 @@ class CanvasScene(QGraphicsScene):
     # -- queries
 
     @property
-    def selected_wires(self) -> tuple[Wire, ...]:
-        return tuple(self._selected_wires)
-
-    @property
-    def selected_points(self) -> tuple[tuple[Wire, int], ...]:
-        """The selected reroute points: wire and index."""
-        return tuple(
-            (wire, index) for wire, item in self._wires_with_points() for index in sorted(item.selected_points)
-        )
-
-    @property
     def graph(self) -> WireGraph:
         """The wires of the document by node."""
         if self._graph is None:
@@ -396,10 +314,6 @@ class CanvasScene(QGraphicsScene):
     def has_preview(self) -> bool:
         """Whether nodes are shown at temporary positions."""
         return bool(self._previewed)
-
-    @property
-    def hovered(self) -> Hit:
-        return self._hit
 
     def boxes(self, names: Iterable[str] | None = None) -> dict[str, Box]:
         chosen = self.nodes if names is None else names
@@ -469,7 +383,7 @@ class CanvasScene(QGraphicsScene):
 
     def _remove_wire(self, wire: Wire) -> None:
         item = self.wires.pop(wire)
-        self._selected_wires.pop(wire, None)
+        self.selection.forget(wire)
         self.wire_router.remove_wire(item)
         self._wires_at[wire.source.node].discard(item)
         self._wires_at[wire.target.node].discard(item)
@@ -527,13 +441,6 @@ class CanvasScene(QGraphicsScene):
             if (item := self.nodes.get(name)) is not None:
                 item.state.wired_ports = frozenset(_port_keys(name, self._wires_at[name]))
                 item.update()
-
-    def _highlight_wires(self, wires: frozenset[Wire]) -> None:
-        for wire in self._highlighted_wires ^ wires:
-            if (item := self.wires.get(wire)) is not None:
-                item.set_state(highlighted=wire in wires)
-        self._highlighted_wires = wires
-        self.overview_layer.refresh_marks()
 
     def _with_changing_ports(self, rewired: Set[str]) -> list[str]:
         """Nodes whose ports depend on wires: all of unknown type, and of the rewired ones those with growing inputs."""

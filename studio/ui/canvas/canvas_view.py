@@ -138,7 +138,7 @@ class CanvasView(QGraphicsView):
         self.auto_layout.graph_placed.connect(self.canvas_actions.open_at_readable_zoom)
         self.auto_layout.nodes_placed.connect(self.canvas_actions.show_laid_out)
         self.canvas_scene.moved.connect(self._repaint_all)
-        self.canvas_scene.other_selection_changed.connect(self._describe_selection)
+        self.canvas_scene.selection.changed.connect(self._describe_selection)
         self._pointer_controller.moved.connect(self._update_overlays)
         self.store.document_changed.connect(self._on_document_changed)
         self.store.report_changed.connect(self._on_report_changed)
@@ -151,7 +151,7 @@ class CanvasView(QGraphicsView):
 
     def set_live(self, values: Mapping[str, str], progress: Mapping[str, float] | None = None) -> None:
         """Show live values and progress of a running training by node; empty mappings remove them."""
-        self.canvas_scene.set_live(values, progress)
+        self.canvas_scene.marks.set_live(values, progress)
 
     def set_options(self, options: CanvasOptions) -> None:
         """Take over the user's choices for grid, snapping and wheel."""
@@ -227,8 +227,8 @@ class CanvasView(QGraphicsView):
 
     def add_reroute_point(self) -> None:
         """Add a reroute point to the selected wire, near the pointer."""
-        if len(self.canvas_scene.selected_wires) == 1:
-            self.route_actions.add_point(self.canvas_scene.selected_wires[0], self._pointer_position)
+        if len(self.canvas_scene.selection.wires) == 1:
+            self.route_actions.add_point(self.canvas_scene.selection.wires[0], self._pointer_position)
 
     def add_comment(self) -> None:
         """Add a comment at the pointer, or at the center of the view, and open its editor."""
@@ -267,8 +267,8 @@ class CanvasView(QGraphicsView):
             return
         if self.auto_layout.is_busy:
             self.auto_layout.cancel()
-        elif self.store.selection or self.canvas_scene.selected_wires:
-            self.canvas_scene.select_wires(())
+        elif self.store.selection or self.canvas_scene.selection.wires:
+            self.canvas_scene.selection.select(())
             self.store.select(())
         else:
             self.block_actions.leave()
@@ -306,7 +306,7 @@ class CanvasView(QGraphicsView):
         elif hit.wire is not None and hit.point is None:
             self.route_actions.add_point(hit.wire, pointer.scene)
         elif hit.frame is not None:
-            self.canvas_scene.select_wires((), frames=[hit.frame])
+            self.canvas_scene.selection.select((), frames=[hit.frame])
             self.edit_frame()
 
     def wheelEvent(self, event: QWheelEvent) -> None:
@@ -435,7 +435,7 @@ class CanvasView(QGraphicsView):
         self.setAccessibleDescription(selection_description(self.store, self.canvas_scene))
 
     def _on_location_changed(self) -> None:
-        self.canvas_scene.select_wires(())
+        self.canvas_scene.selection.select(())
         self._on_nodes_moved()
 
     def _on_edit_refused(self, reason: str) -> None:

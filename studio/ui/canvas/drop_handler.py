@@ -41,10 +41,10 @@ class DropHandler:
         kind = self._kind(event)
         hit = self._context.scene.hit(self._at(event))
         fits = kind is not None and hit.wire is not None and self._actions.fits_into(kind, hit.wire)
-        self._context.scene.set_hovered(Hit(wire=hit.wire) if fits else NO_HIT)
+        self._context.scene.marks.hover(Hit(wire=hit.wire) if fits else NO_HIT)
 
     def leave(self) -> None:
-        self._context.scene.set_hovered(NO_HIT)
+        self._context.scene.marks.hover(NO_HIT)
 
     def drop(self, event: QDropEvent) -> bool:
         """Handle a drop. Returns whether it was accepted."""

@@ -123,11 +123,11 @@ class HeatMap(QObject):
         if figure is None:
             self.legend.hide()
             self._place_legend()
-            scene.set_heat({}, {})
+            scene.marks.set_heat({}, {})
             return
         values = self._values(figure)
         total, most = sum(values.values()), max(values.values(), default=0)
-        scene.set_heat(heat_levels(values), {name: _text(figure, value, total) for name, value in values.items()})
+        scene.marks.set_heat(heat_levels(values), {name: _text(figure, value, total) for name, value in values.items()})
         if self._is_measured and self._measurer.state != "ready":
             self.legend.show_message(figure.title, figure.help, self._progress())
         else:

@@ -90,7 +90,7 @@ def _hovered_port(window: CommandWindow) -> Topic | None:
     if window.canvas is None:
         return None
     scene = window.canvas.canvas_scene
-    hit = scene.hovered
+    hit = scene.marks.hovered
     item = scene.nodes.get(hit.node or "")
     port = item.content.port(hit.port, is_input=hit.side == "input") if item and hit.port else None
     if item is None or port is None:

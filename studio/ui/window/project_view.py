@@ -181,7 +181,7 @@ class ProjectView(QObject):
         self.canvas.open_search()
 
     def _highlight(self, names: Iterable[str], region: Choice | None, break_index: int | None) -> None:
-        self.canvas.canvas_scene.highlight_nodes(self.project.scope.names_of(names))
+        self.canvas.canvas_scene.marks.highlight_nodes(self.project.scope.names_of(names))
         self.overlay.choose(region, break_index=break_index)
 
     def _show_trained(self, *_: object) -> None:
@@ -195,7 +195,7 @@ class ProjectView(QObject):
             else ()
         )
         if highlighted or self._highlights_trained:
-            self.canvas.canvas_scene.highlight_nodes(self.project.scope.names_of(highlighted))
+            self.canvas.canvas_scene.marks.highlight_nodes(self.project.scope.names_of(highlighted))
         self._highlights_trained = bool(highlighted)
 
     def _save_overlay_setting(self, on: bool) -> None:

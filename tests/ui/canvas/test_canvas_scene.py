@@ -149,10 +149,10 @@ def test_wires_have_the_type_of_their_port(view: CanvasView) -> None:
 
 def test_hovering_a_wire_highlights_its_path(view: CanvasView) -> None:
     canvas = view.canvas_scene
-    canvas.set_hovered(Hit(wire=wire("relu.output -> loss.input")))
+    canvas.marks.hover(Hit(wire=wire("relu.output -> loss.input")))
     lit = {str(here) for here, item in canvas.wires.items() if item.is_highlighted}
     assert lit == {str(here) for here in canvas.wires} - {"batches.target -> loss.target"}
-    canvas.set_hovered(Hit())
+    canvas.marks.hover(Hit())
     assert not any(item.is_highlighted for item in canvas.wires.values())
 
 
@@ -169,7 +169,7 @@ def test_label_needs_space_unless_its_wire_is_hovered(make_view: MakeView, check
     view.store.edit("Move", lambda document: edits.move(document, {"relu": (600, 0), "adam": (1200, 0)}))
     assert visible_label(view, near) is None
     assert (visible_label(view, far) or ("",))[0] == "N float32"
-    view.canvas_scene.set_hovered(Hit(wire=wire(near)))
+    view.canvas_scene.marks.hover(Hit(wire=wire(near)))
     assert (visible_label(view, near) or ("",))[0] == "N×32 float32"
     view.camera.zoom_to(0.2)
     assert visible_label(view, far) is None

@@ -70,7 +70,7 @@ def test_escape_cancels_the_rubber_band(user: MouseAndKeyboard, store: ProjectSt
 
 def test_click_selects_a_wire_and_delete_removes_it(user: MouseAndKeyboard, store: ProjectStore) -> None:
     user.click(user.wire("loss.loss -> adam.loss"))
-    assert [str(here) for here in user.view.canvas_scene.selected_wires] == ["loss.loss -> adam.loss"]
+    assert [str(here) for here in user.view.canvas_scene.selection.wires] == ["loss.loss -> adam.loss"]
     user.key(Qt.Key.Key_Delete)
     assert "loss.loss -> adam.loss" not in wires(store)
     assert store.history.undo_title == "Delete loss.loss -> adam.loss"
@@ -441,7 +441,7 @@ def test_touchpad_scroll_pans(user: MouseAndKeyboard) -> None:
 
 def test_hovering_highlights_wire_and_port(user: MouseAndKeyboard) -> None:
     user.move(user.wire("hidden.output -> relu.input"))
-    assert user.view.canvas_scene.hovered.wire == wire("hidden.output -> relu.input")
+    assert user.view.canvas_scene.marks.hovered.wire == wire("hidden.output -> relu.input")
     user.move(user.port("relu", "output", "output"))
     assert user.view.canvas_scene.nodes["relu"].state.hovered_port == "output.output"
     user.move(user.at(600, 300))

@@ -125,7 +125,7 @@ def test_overview_paints_no_single_items(view: CanvasView, counts: Counter[str],
 
 
 def test_hovering_repaints_only_the_path(view: CanvasView, counts: Counter[str], qtbot: QtBot) -> None:
-    view.canvas_scene.set_hovered(Hit(wire=view.store.document.wires[0]))
+    view.canvas_scene.marks.hover(Hit(wire=view.store.document.wires[0]))
     qtbot.wait(1)
     assert counts["layouts"] == counts["routes"] == 0
     assert counts["nodes painted"] < 250
@@ -230,9 +230,9 @@ def test_overview_after_hovers_and_drags_equals_a_new_one(view: CanvasView, qtbo
     view.camera.zoom_to(0.2)
     view.camera.center_on(QPointF(5000, 1600))
     user, canvas = MouseAndKeyboard(view), view.canvas_scene
-    canvas.set_hovered(Hit(wire=view.store.document.wires[500]))
+    canvas.marks.hover(Hit(wire=view.store.document.wires[500]))
     process_paints(view, qtbot)
-    canvas.set_hovered(NO_HIT)
+    canvas.marks.hover(NO_HIT)
     for names in (["n1025"], [f"n{index}" for index in range(1000, 1100)]):
         view.store.select(names)
         start = user.node("n1025")
@@ -265,9 +265,9 @@ def test_dragged_nodes_look_as_after_the_drop(
     view.viewport().repaint()
     assert counts["nodes painted"] <= max(painted - 10, 0)  # not those that are dragged
     during, box = shown(view), canvas.nodes["n1025"].box
-    view.canvas_scene.set_live({"n1025": "running"})
+    view.canvas_scene.marks.set_live({"n1025": "running"})
     assert scale < 1 or shown(view) != during
-    view.canvas_scene.set_live({})
+    view.canvas_scene.marks.set_live({})
     view.cancel()
     canvas.wire_router.finish()
     process_paints(view, qtbot)

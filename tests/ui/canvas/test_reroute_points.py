@@ -91,7 +91,7 @@ def test_a_point_snaps_to_the_height_of_its_neighbors(user: MouseAndKeyboard, ro
 
 def test_delete_removes_the_selected_point_and_keeps_the_wire(user: MouseAndKeyboard, routed: ProjectStore) -> None:
     user.click(user.at(760, 120))
-    assert user.view.canvas_scene.selected_points == ((WIRE, 0),)
+    assert user.view.canvas_scene.selection.points == ((WIRE, 0),)
     user.key(Qt.Key.Key_Delete)
     assert routed.document.routes == {}
     assert WIRE in routed.document.wires

@@ -145,7 +145,7 @@ def test_w_selects_a_wire_that_del_deletes(user: MouseAndKeyboard) -> None:
     palette = open_list(user, "relu", key=Qt.Key.Key_W)
     QTest.keyClicks(palette.edit, "hidden")
     press(palette, Qt.Key.Key_Return)
-    assert list(user.view.canvas_scene.selected_wires) == [wire("hidden.output -> relu.input")]
+    assert list(user.view.canvas_scene.selection.wires) == [wire("hidden.output -> relu.input")]
     user.key(Qt.Key.Key_Delete)
     assert "hidden.output -> relu.input" not in wires(user)
 

@@ -72,7 +72,7 @@ def test_a_key_shows_and_speaks_the_statistics_of_the_selected_wire(
     assert canvas is not None
     canvas.camera.center_on(QPointF(*canvas.canvas_scene.wires[wire("small.output -> block.input")].curve.at(0.5)))
     canvas.camera.finish()
-    canvas.canvas_scene.select_wires([wire("small.output -> block.input")])
+    canvas.canvas_scene.selection.select([wire("small.output -> block.input")])
     canvas.setFocus()
     QTest.keyClick(canvas, Qt.Key.Key_W, Qt.KeyboardModifier.ShiftModifier)
     qtbot.waitUntil(lambda: bool(spoken) and "<td>mean" in QToolTip.text())

@@ -65,7 +65,7 @@ class FrameActions:
         if not self._store.edit(title, lambda document: add_frame(document, name, frame)):
             return None
         self._store.select(())
-        self._scene.select_wires((), frames=[name])
+        self._scene.selection.select((), frames=[name])
         return name
 
 
@@ -85,7 +85,7 @@ def select_clicked(context: CanvasContext, name: str, pointer: PointerState) -> 
     scene = context.scene
     toggles = pointer.holds(Qt.KeyboardModifier.ShiftModifier) or pointer.holds(Qt.KeyboardModifier.ControlModifier)
     if toggles:
-        scene.select_wires(scene.selected_wires, frames=scene.frames.selected ^ {name})
+        scene.selection.select(scene.selection.wires, frames=scene.frames.selected ^ {name})
     else:
         context.store.select(())
-        scene.select_wires((), frames=[name])
+        scene.selection.select((), frames=[name])

@@ -28,9 +28,9 @@ class DrawWireGesture(Gesture):
             if not self.is_drag(pointer):
                 return
             self._is_started = True
-            self.context.scene.set_pending_wire(self._pending)
+            self.context.scene.marks.set_pending_wire(self._pending)
         target, reason = self._find_target(pointer)
-        self.context.scene.set_hovered(self._hit_of(target))
+        self.context.scene.marks.hover(self._hit_of(target))
         self.context.show_message(reason or "")
         self._draw(pointer, target, refused=bool(reason))
 
@@ -88,6 +88,6 @@ class DrawWireGesture(Gesture):
     def _clear(self) -> None:
         scene = self.context.scene
         if self._is_started:
-            scene.set_pending_wire(None)
+            scene.marks.set_pending_wire(None)
         scene.gesture_overlay.clear()
-        scene.set_hovered(NO_HIT)
+        scene.marks.hover(NO_HIT)

@@ -49,7 +49,7 @@ class MoveFrameGesture(Gesture):
         store, scene = self.context.store, self.context.scene
         if self._name not in scene.frames.selected:
             store.select(())
-            scene.select_wires((), frames=[self._name])
+            scene.selection.select((), frames=[self._name])
         return moved_items(store.document, store.selection, scene.frames.selected)
 
     def _offset(self, pointer: PointerState) -> SnapResult:

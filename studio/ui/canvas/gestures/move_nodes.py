@@ -48,7 +48,7 @@ class MoveNodesGesture(Gesture):
         frame = self._frame.moved(offset.dx, offset.dy)
         self._draw_guides(offset.guides, frame)
         self._wire = self._wire_below(frame, pointer)
-        scene.set_hovered(Hit(wire=self._wire) if self._wire else NO_HIT)
+        scene.marks.hover(Hit(wire=self._wire) if self._wire else NO_HIT)
 
     def release(self, pointer: PointerState) -> None:
         if not self._boxes:
@@ -127,7 +127,7 @@ class MoveNodesGesture(Gesture):
         store = self.context.store
         toggles = pointer.holds(Qt.KeyboardModifier.ShiftModifier) or pointer.holds(Qt.KeyboardModifier.ControlModifier)
         if not toggles:
-            self.context.scene.select_wires(())
+            self.context.scene.selection.select(())
         store.select(store.selection ^ {self._name} if toggles else {self._name})
 
     def _draw_guides(self, guides: tuple[AlignmentGuide, ...], frame: Box) -> None:
@@ -148,7 +148,7 @@ class MoveNodesGesture(Gesture):
 
     def _clear(self) -> None:
         self.context.scene.gesture_overlay.clear()
-        self.context.scene.set_hovered(NO_HIT)
+        self.context.scene.marks.hover(NO_HIT)
 
 
 def _draw(lines: list[QLineF], painter: QPainter, paint_context: PaintContext) -> None:

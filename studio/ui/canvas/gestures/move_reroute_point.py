@@ -42,11 +42,11 @@ class MoveReroutePointGesture(Gesture):
     def _select(self, pointer: PointerState) -> None:
         scene, point = self.context.scene, (self._wire, self._index)
         if pointer.holds(Qt.KeyboardModifier.ShiftModifier) or pointer.holds(Qt.KeyboardModifier.ControlModifier):
-            points = frozenset(scene.selected_points) ^ {point}
-            scene.select_wires(scene.selected_wires, frames=scene.frames.selected, points=points)
+            points = frozenset(scene.selection.points) ^ {point}
+            scene.selection.select(scene.selection.wires, frames=scene.frames.selected, points=points)
         else:
             self.context.store.select(())
-            scene.select_wires((), points=[point])
+            scene.selection.select((), points=[point])
 
     def _moved(self, pointer: PointerState) -> tuple[tuple[float, float], ...]:
         """The points of the wire with this one at the pointer, snapped unless Alt is held."""

@@ -30,11 +30,11 @@ class PickWireGesture(Gesture):
             self._drawing.release(pointer)
             return
         scene = self.context.scene
-        chosen = set(scene.selected_wires)
+        chosen = set(scene.selection.wires)
         adds = pointer.holds(Qt.KeyboardModifier.ShiftModifier) or pointer.holds(Qt.KeyboardModifier.ControlModifier)
         if not adds:
             self.context.store.select(())
-        scene.select_wires(chosen ^ {self._wire} if adds else {self._wire})
+        scene.selection.select(chosen ^ {self._wire} if adds else {self._wire})
 
     def cancel(self) -> None:
         if self._drawing is not None:

@@ -98,7 +98,7 @@ class PointerController(QObject):
         """The pointer left the viewport."""
         if self._gesture is None:
             self._viewport_position = None
-            self._context.scene.set_hovered(NO_HIT)
+            self._context.scene.marks.hover(NO_HIT)
 
     def cancel(self) -> bool:
         """Cancel the gesture. Returns whether there was one."""
@@ -131,7 +131,7 @@ class PointerController(QObject):
 
     def _hover(self, pointer: PointerState) -> None:
         hit = self._context.scene.hit(pointer.scene)
-        self._context.scene.set_hovered(hit)
+        self._context.scene.marks.hover(hit)
         shape = Qt.CursorShape.ArrowCursor
         if self._space is not None:
             shape = Qt.CursorShape.OpenHandCursor

@@ -26,15 +26,15 @@ class RightButtonGesture(Gesture):
         store, scene = self.context.store, self.context.scene
         if hit.node is not None and hit.node not in store.selection:
             store.select({hit.node})
-        if hit.wire is not None and hit.point is not None and (hit.wire, hit.point) not in scene.selected_points:
+        if hit.wire is not None and hit.point is not None and (hit.wire, hit.point) not in scene.selection.points:
             store.select(())
-            scene.select_wires((), points=[(hit.wire, hit.point)])
-        elif hit.wire is not None and hit.point is None and hit.wire not in scene.selected_wires:
+            scene.selection.select((), points=[(hit.wire, hit.point)])
+        elif hit.wire is not None and hit.point is None and hit.wire not in scene.selection.wires:
             store.select(())
-            scene.select_wires({hit.wire})
+            scene.selection.select({hit.wire})
         if hit.frame is not None and hit.frame not in scene.frames.selected:
             store.select(())
-            scene.select_wires((), frames=[hit.frame])
+            scene.selection.select((), frames=[hit.frame])
         self.context.open_menu(hit, self.context.view.viewport().mapToGlobal(pointer.view.toPoint()))
 
     def cancel(self) -> None:

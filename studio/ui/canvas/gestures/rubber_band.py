@@ -19,7 +19,7 @@ class RubberBandGesture(Gesture):
     def __init__(self, context: CanvasContext, start: PointerState) -> None:
         super().__init__(context, start)
         self._before = context.store.selection
-        self._wires_before = context.scene.selected_wires
+        self._wires_before = context.scene.selection.wires
         self._frames_before = context.scene.frames.selected
         self._drawn = False
 
@@ -36,20 +36,20 @@ class RubberBandGesture(Gesture):
         )
         self.context.store.select(_combined(self._before, touched, pointer))
         frames = _combined(self._frames_before, self.context.scene.frames.inside(rect), pointer)
-        if frames != self.context.scene.frames.selected or self.context.scene.selected_wires:
-            self.context.scene.select_wires((), frames=frames)
+        if frames != self.context.scene.frames.selected or self.context.scene.selection.wires:
+            self.context.scene.selection.select((), frames=frames)
 
     def release(self, pointer: PointerState) -> None:
         self.move(pointer)
         self.context.scene.gesture_overlay.clear()
         if not self._drawn:
-            self.context.scene.select_wires((), frames=_combined(self._frames_before, frozenset(), pointer))
+            self.context.scene.selection.select((), frames=_combined(self._frames_before, frozenset(), pointer))
             self.context.store.select(_combined(self._before, frozenset(), pointer))
 
     def cancel(self) -> None:
         self.context.scene.gesture_overlay.clear()
         self.context.store.select(self._before)
-        self.context.scene.select_wires(self._wires_before, frames=self._frames_before)
+        self.context.scene.selection.select(self._wires_before, frames=self._frames_before)
 
 
 def _combined(before: frozenset[str], touched: frozenset[str], pointer: PointerState) -> frozenset[str]:

@@ -214,7 +214,7 @@ class CanvasOverlays(QObject):
             self.find_bar.place()
 
     def _highlight(self, paths: list[str]) -> None:
-        self._context.scene.highlight_nodes(self._context.store.names_of(paths) if paths else ())
+        self._context.scene.marks.highlight_nodes(self._context.store.names_of(paths) if paths else ())
 
     # -- selection bar and hint
 

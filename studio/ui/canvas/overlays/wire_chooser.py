@@ -139,7 +139,7 @@ class WireChooser(QObject):
 
     def _select(self, wire: Wire) -> None:
         self._store.select(())
-        self._scene.select_wires({wire})
+        self._scene.selection.select({wire})
 
     # -- the list
 
@@ -159,9 +159,9 @@ class WireChooser(QObject):
         """Show the port or wire of a choice on the canvas."""
         candidate = self._candidates.get(choice) if choice is not None else None
         if isinstance(candidate, Wire):
-            self._scene.set_hovered(Hit(wire=candidate))
+            self._scene.marks.hover(Hit(wire=candidate))
         elif isinstance(candidate, OpenPort):
-            self._scene.set_hovered(Hit(candidate.end.node, candidate.side, candidate.end.port))
+            self._scene.marks.hover(Hit(candidate.end.node, candidate.side, candidate.end.port))
         elif isinstance(candidate, WireCandidate):
             self._preview_candidate(candidate)
         else:
@@ -169,15 +169,15 @@ class WireChooser(QObject):
 
     def _preview_candidate(self, candidate: WireCandidate) -> None:
         pending, end = candidate.pending, candidate.end
-        self._scene.set_pending_wire(pending)
-        self._scene.set_hovered(Hit(end.node, pending.loose_side, end.port))
+        self._scene.marks.set_pending_wire(pending)
+        self._scene.marks.hover(Hit(end.node, pending.loose_side, end.port))
         show_pending_wire(
             self._scene, pending, self._position(end, pending.loose_side), refused=bool(candidate.refusal)
         )
 
     def _clear_preview(self, *, keeps_candidates: bool = False) -> None:
-        self._scene.set_pending_wire(None)
-        self._scene.set_hovered(NO_HIT)
+        self._scene.marks.set_pending_wire(None)
+        self._scene.marks.hover(NO_HIT)
         self._scene.gesture_overlay.clear()
         if not keeps_candidates:
             self._candidates.clear()

@@ -28,12 +28,12 @@ class RouteActions:
         points.insert(index, (snap(nearest.x), snap(nearest.y)))
         title = f"Add reroute point to {wire.target}"
         if self._store.edit(title, lambda document: set_route(document, wire.target, points)):
-            self._scene.select_wires((), points=[(wire, index)])
+            self._scene.selection.select((), points=[(wire, index)])
 
     @property
     def rerouted(self) -> list[Wire]:
         """The selected wires with reroute points, and those of selected points."""
-        chosen = dict.fromkeys((*self._scene.selected_wires, *(wire for wire, _ in self._scene.selected_points)))
+        chosen = dict.fromkeys((*self._scene.selection.wires, *(wire for wire, _ in self._scene.selection.points)))
         return [wire for wire in chosen if wire.target in self._store.document.routes]
 
     def straighten(self) -> None:
