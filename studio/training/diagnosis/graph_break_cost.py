@@ -26,8 +26,9 @@ def find_graph_breaks(explanation: Explanation, step_seconds: float, facts: RunF
     most = max(breaks, key=lambda each: each.count)
     node = None if most.line is None else most.line.node
     count = sum(each.count for each in breaks)
+    times = "once" if count == 1 else f"{count} times"
     message = (
-        f"{node} interrupts the compiled training step {count} times, which costs {share:.0%} of its time "
+        f"{node} interrupts the compiled training step {times}, which costs {share:.0%} of its time "
         f"({1000 * outside:.2g} of {1000 * step_seconds:.2g} ms): its code needs values of tensors in Python. "
         "Compute with tensors instead of item(), float() or if on their values; the Compile panel shows the lines."
     )

@@ -21,6 +21,7 @@ from studio.lessons.lesson_files import shipped_lesson
 from studio.lowering.user_code.code_loader import is_trusted
 from studio.nodes.python_node import PYTHON
 from studio.ui import dialogs
+from studio.ui.canvas.level_of_detail import NAMES_SCALE
 from studio.ui.panels.lesson.lesson_panel import LessonView
 from studio.ui.panels.lesson.lesson_text import linked
 from studio.ui.project.lesson_session import LessonSession
@@ -273,6 +274,18 @@ def test_a_term_is_explained_and_html_is_text(driver: LessonDriver, view: Lesson
     [page] = [each for each in QApplication.topLevelWidgets() if isinstance(each, HelpPage) and each.isVisible()]
     assert "How wrong the answers are." in page.text.toPlainText()
     page.close()
+
+
+def test_the_card_shows_text_without_marks_and_names_large_enough_to_read(window: MainWindow, qtbot: QtBot) -> None:
+    assert window.lessons.open(shipped_lesson("14-compile-and-graph-breaks"))
+    session, guide = window.lessons.session, window.lessons.guide
+    assert session is not None and window.canvas is not None
+    qtbot.waitUntil(lambda: session.project.store.is_checked)
+    window.canvas.camera.zoom_to(0.2, animated=False)
+    session.go(1)
+    assert guide.card.text.text().endswith("turn on Compile training steps, and run.")
+    session.go(3)  # it points at one node
+    qtbot.waitUntil(lambda: window.canvas is not None and window.canvas.camera.scale >= NAMES_SCALE)
 
 
 def test_terms_become_links_once_and_not_in_code() -> None:

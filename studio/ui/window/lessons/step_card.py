@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from PySide6.QtCore import QPoint, QPointF, QRect, QRectF, QSize, Qt, Signal
 from PySide6.QtGui import (
     QAccessible,
@@ -23,6 +25,7 @@ from studio.ui.widgets.labels import label
 from studio.ui.window.lessons.card_placement import ARROW, Placement, place_card
 from studio.ui.window.lessons.step_targets import Area
 
+_EMPHASIS = re.compile(r"(?<![\w*])\*(\S(?:[^*\n]*\S)?)\*(?![\w*])")
 _WIDTH, _EDGE = 330, 8
 _FRAME = 2
 """Width of the frame around the target, in pixels."""
@@ -191,7 +194,7 @@ class _TargetFrame(QFrame):
 
 def _plain(markdown: str) -> str:
     """The text without the marks of emphasis and code."""
-    return markdown.replace("**", "").replace("`", "").strip()
+    return _EMPHASIS.sub(r"\1", markdown.replace("**", "")).replace("`", "").strip()
 
 
 def _arrow(placement: Placement, rect: QRectF) -> QPainterPath:

@@ -11,6 +11,7 @@ from studio.lessons.lesson import Target
 from studio.ui.canvas.camera import Camera
 from studio.ui.canvas.canvas_view import CanvasView
 from studio.ui.canvas.geometry import Box, bounds
+from studio.ui.canvas.level_of_detail import NAMES_SCALE
 from studio.ui.window.command_window import CommandWindow
 
 _NODE_MARGIN = 6
@@ -26,17 +27,13 @@ class Area(NamedTuple):
 
 
 def prepare(window: CommandWindow, target: Target, nodes: frozenset[str]) -> None:
-    """Make a target visible: leave focus mode, open its panel, or bring these nodes into view."""
+    """Make a target visible: leave focus mode, open its panel, and bring these nodes into view."""
     window.show_panels()
     window.docks.make_room(window.size())
-    match target:
-        case "canvas":
-            if window.canvas is not None and (box := _box_of(window.canvas, nodes)) is not None:
-                _reveal(window.canvas.camera, QRectF(box.left, box.top, box.width, box.height))
-        case "run button" | "figures":
-            pass
-        case _:
-            window.docks[target].reveal()
+    if target not in ("canvas", "run button", "figures"):
+        window.docks[target].reveal()
+    if window.canvas is not None and (box := _box_of(window.canvas, nodes)) is not None:
+        _reveal(window.canvas.camera, QRectF(box.left, box.top, box.width, box.height))
 
 
 def find_area(window: CommandWindow, target: Target, nodes: frozenset[str]) -> Area | None:
@@ -68,8 +65,9 @@ def _area_of_panel(dock: QDockWidget) -> Area | None:
 
 
 def _reveal(camera: Camera, rect: QRectF) -> None:
+    """Show a rectangle so large that the names of its nodes can be read, if possible."""
     visible = camera.visible
-    if rect.width() < visible.width() and rect.height() < visible.height():
+    if rect.width() < visible.width() and rect.height() < visible.height() and camera.scale >= NAMES_SCALE:
         camera.reveal(rect)
     else:
         camera.fit(rect)
