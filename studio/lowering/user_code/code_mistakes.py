@@ -8,9 +8,17 @@ from functools import lru_cache
 
 from studio.lowering.user_code.code_findings import CodeFunction, Finding, Rule
 from studio.lowering.user_code.code_values import TensorNames
-from studio.lowering.user_code.layer_rules import direct_forward, fixed_mode, unregistered
+from studio.lowering.user_code.kept_rules import kept_tensors
+from studio.lowering.user_code.layer_rules import direct_forward, fixed_mode
+from studio.lowering.user_code.registration_rules import unregistered
 from studio.lowering.user_code.source_edits import edited, start_of
-from studio.lowering.user_code.value_rules import fixed_device, kept_tensors, training_step, values_read
+from studio.lowering.user_code.value_rules import (
+    default_device,
+    fixed_device,
+    printed_values,
+    training_step,
+    values_read,
+)
 from studio.nodes.python_source import CodeError, code_tree, read_code
 
 RULES: tuple[Rule, ...] = (
@@ -20,7 +28,9 @@ RULES: tuple[Rule, ...] = (
     fixed_mode,
     unregistered,
     fixed_device,
+    default_device,
     values_read,
+    printed_values,
 )
 
 
@@ -42,7 +52,7 @@ class CodeMistake:
 def code_mistakes(source: str) -> tuple[CodeMistake, ...]:
     """The mistakes of a source that can be used, one for each kind; empty for other sources."""
     try:
-        functions = _functions(source)
+        functions = code_functions(source)
         found = [each for function in functions for rule in RULES for each in rule(function)]
     except (CodeError, RecursionError):
         return ()
@@ -57,10 +67,12 @@ def _mistake(source: str, found: list[Finding]) -> CodeMistake:
     first = found[0]
     edits = {edit: None for each in found for edit in each.edits}
     corrected = edited(source, edits) if all(each.edits for each in found) else None
+    if corrected is not None and (left := [each for each in code_mistakes(corrected) if each.code == first.code]):
+        corrected = left[0].source  # such as float() of what was a number before
     return CodeMistake(first.code, first.node.lineno, first.message, first.title, corrected)
 
 
-def _functions(source: str) -> list[CodeFunction]:
+def code_functions(source: str) -> list[CodeFunction]:
     """All functions and methods. Only of the one that the node calls it is known which arguments are tensors."""
     code, tree = read_code(source), code_tree(source)
     classes = [each for each in tree.body if isinstance(each, ast.ClassDef)]
@@ -77,4 +89,4 @@ def _functions(source: str) -> list[CodeFunction]:
     return found
 
 
-__all__ = ["CodeMistake", "code_mistakes"]
+__all__ = ["CodeMistake", "code_functions", "code_mistakes"]

@@ -54,9 +54,14 @@ def _corrected(document: Document, *, name: str, code: str) -> Document:
     after = next((each.source for each in code_mistakes(before) if each.code == code), None)
     if after is None:
         return document
-    if is_trusted(before):
-        TRUST.allow([after])
-    return set_param(document, name, SOURCE, after)
+    return changed_source(document, name=name, source=after)
+
+
+def changed_source(document: Document, *, name: str, source: str) -> Document:
+    """The document with another source of a node, which is trusted, for this process, as the one before was."""
+    if is_trusted(source_of(document.nodes[name].params)):
+        TRUST.allow([source])
+    return set_param(document, name, SOURCE, source)
 
 
 def untrusted_problem(untrusted: Mapping[str, Sequence[str]], *, is_error: bool = True, file: str = "FILE") -> Problem:
@@ -86,4 +91,4 @@ def failed_code(section: CodeSection, filename: str, error: Exception) -> Proble
     return Problem("error", "code-failed", f"{node}: {where}{described(error, str(error))}.", node=node)
 
 
-__all__ = ["UNTRUSTED", "code_problems", "failed_code", "untrusted_problem"]
+__all__ = ["UNTRUSTED", "changed_source", "code_problems", "failed_code", "untrusted_problem"]

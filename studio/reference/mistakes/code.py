@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
+from textwrap import indent
 
 from studio.document.code_trust import TRUST
 from studio.document.model import Document, Node
@@ -164,6 +165,59 @@ def rescaled(input):
     return (input / float(top)).relu()
 """
 
+_MODULE = """\
+class Own(nn.Module):
+    def __init__(self):
+        super().__init__()
+{made}
+
+    def forward(self, input):
+{body}
+"""
+
+
+def _module(made: str, body: str) -> str:
+    made, body = (indent(each, " " * 8) for each in (made, body))
+    return _MODULE.format(made=made, body=body)
+
+
+_FORWARD_OF_CLASS = _module("self.layer = nn.Linear(32, 32)", "return nn.Linear.forward(self.layer, input).relu()")
+_SUMMED = _module("self.total = 0.0", "y = input.relu()\nself.total = self.total + y.mean()\nreturn y")
+_DICT = _module("self.outputs = {}", "y = input.relu()\nself.outputs[len(self.outputs)] = y\nreturn y")
+_MODE_ASSIGNED = _module("self.drop = nn.Dropout(0.2)", "self.drop.training = True\nreturn self.drop(input).relu()")
+_MODE_OVERRIDDEN = (
+    _module("self.drop = nn.Dropout(0.2)", "return self.drop(input).relu()")
+    + "\n    def train(self, mode=True):\n        return super().train(True)\n"
+)
+_MASK = _module(
+    "self.layer = nn.Linear(32, 32)", "y = self.layer(input)\nreturn y * (engine.rand_like(y) > 0.2).float()"
+)
+_LOCAL_LIST = _module(
+    "layers = []\nfor _ in range(2):\n    layers.append(nn.Linear(32, 32))\nself.layers = layers",
+    "for layer in self.layers:\n    input = layer(input).relu()\nreturn input",
+)
+_RANDOM_TENSOR = _module("self.weight = engine.randn(32, 32) * 0.1", "return (input @ self.weight).relu()")
+_OUTSIDE = """\
+layer = nn.Linear(32, 32)
+
+def layered(input):
+    return layer(input).relu()
+"""
+_PLAIN_BUFFER = _module("self.offset = engine.ones(32)", "return (input + self.offset).relu()")
+_MADE_ON_CPU = "def shifted(input):\n    return (input + engine.ones(32)).relu()\n"
+_PRINTED = """\
+def shown(input):
+    print(f"mean {input.mean()}")
+    return input.relu()
+"""
+_MATH = "import math\n\ndef scaled(input):\n    return (input / math.sqrt(1 + (input ** 2).mean())).relu()\n"
+_ARRAY = """\
+import numpy as np
+
+def scaled(input):
+    return input.relu() / (1 + float(np.asarray(input.detach()).max()))
+"""
+
 
 def _mistake(name: str, code: str, source: str, *, goal: Goal | None = None, has_fix: bool = True) -> Mistake:
     return Mistake(name, code, "own", _project(source), goal=goal, has_fix=has_fix)
@@ -175,7 +229,7 @@ CODE: tuple[Mistake, ...] = (
     _mistake("losses_in_a_list", "code-kept-values", _KEPT, goal=_LEARNED),
     _mistake("sum_of_losses", "code-kept-values", _TOTAL),
     _mistake("dropout_in_validation", "code-training-mode", _ALWAYS_DROPS, goal=_LEARNED),
-    _mistake("dropout_function_in_validation", "code-training-mode", _DROPPING_FUNCTION, has_fix=False),
+    _mistake("dropout_function_in_validation", "code-training-mode", _DROPPING_FUNCTION, goal=_LEARNED),
     _mistake("train_called", "code-training-mode", _TRAIN_CALLED),
     _mistake("list_of_layers", "code-unregistered", _PLAIN_LIST, goal=_LEARNED),
     _mistake("dict_of_layers", "code-unregistered", _PLAIN_DICT),
@@ -186,7 +240,21 @@ CODE: tuple[Mistake, ...] = (
     _mistake("tensor_moved", "code-device", _MOVED),
     _mistake("item_in_forward", "code-read-back", _ITEM, goal=_LEARNED),
     _mistake("float_in_forward", "code-read-back", _FLOAT),
-    _mistake("numpy_in_forward", "code-read-back", _NUMPY, has_fix=False),
+    _mistake("numpy_in_forward", "code-read-back", _NUMPY),
+    _mistake("forward_of_a_class", "code-forward", _FORWARD_OF_CLASS),
+    _mistake("sum_in_an_attribute", "code-kept-values", _SUMMED),
+    _mistake("values_in_a_dict", "code-kept-values", _DICT),
+    _mistake("mode_assigned", "code-training-mode", _MODE_ASSIGNED),
+    _mistake("mode_overridden", "code-training-mode", _MODE_OVERRIDDEN),
+    _mistake("mask_in_validation", "code-training-mode", _MASK, has_fix=False),
+    _mistake("local_list_of_layers", "code-unregistered", _LOCAL_LIST),
+    _mistake("random_tensor_as_parameter", "code-unregistered", _RANDOM_TENSOR),
+    _mistake("layer_outside_of_a_class", "code-unregistered", _OUTSIDE, has_fix=False),
+    _mistake("tensor_as_buffer", "code-device", _PLAIN_BUFFER),
+    _mistake("tensor_made_on_the_cpu", "code-device", _MADE_ON_CPU),
+    _mistake("printed_mean", "code-read-back", _PRINTED),
+    _mistake("math_of_a_tensor", "code-read-back", _MATH),
+    _mistake("array_of_a_tensor", "code-read-back", _ARRAY, has_fix=False),
 )
 
 __all__ = ["CODE"]

@@ -313,7 +313,7 @@ RUNS: tuple[Mistake, ...] = (
     Mistake("narrow_layer", "underfitting", "narrow", _narrow_layer, "run", epochs=20),
     Mistake("tiny_loss_in_float16", "float16-underflow", "adam", _tiny_loss_in_float16, "run", _LEARNED, epochs=3),
     Mistake("large_values_in_float16", "float16-overflow", "adam", _large_values_in_float16, "run", epochs=3),
-    Mistake("values_in_a_condition", "graph-breaks", "own", _graph_breaks, "run", has_fix=False, epochs=5),
+    Mistake("values_in_a_condition", "graph-breaks", "own", _graph_breaks, "run", epochs=5),
 )
 
 __all__ = ["RUNS"]

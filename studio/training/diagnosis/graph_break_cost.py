@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from engine.compiler import Explanation
-from studio.lowering.problems.problem import Problem
+from studio.lowering.problems.problem import Fix, Problem
+from studio.lowering.user_code.code_problems import changed_source
+from studio.lowering.user_code.condition_rewrites import without_conditions
+from studio.nodes.python_node import source_of
 from studio.training.diagnosis.run_facts import RunFacts
 
 MIN_SHARE = 0.2
@@ -33,7 +38,17 @@ def find_graph_breaks(explanation: Explanation, step_seconds: float, facts: RunF
         "Compute with tensors instead of item(), float() or if on their values; the Compile panel shows the lines."
     )
     evidence = {"breaks": count, "share": share, "seconds": outside, "step_seconds": step_seconds}
-    return Problem("warning", "graph-breaks", message, node=node, evidence=evidence)
+    fix = None if node is None else _fix(node, facts)
+    return Problem("warning", "graph-breaks", message, node=node, fix=fix, evidence=evidence)
+
+
+def _fix(node: str, facts: RunFacts) -> Fix | None:
+    """Choose between tensors instead of a condition on their values, if that is all that needs them."""
+    document = facts.document
+    changed = without_conditions(source_of(document.nodes[node].params)) if node in document.nodes else None
+    if changed is None:
+        return None
+    return Fix("Use engine.where", partial(changed_source, name=node, source=changed))
 
 
 __all__ = ["MIN_STEP", "find_graph_breaks"]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from studio.lowering.user_code.code_mistakes import code_mistakes
+from studio.lowering.user_code.condition_rewrites import without_conditions
 from tests.studio.code import GATE, SCALE, code, with_code
 from tests.studio.lowering.graphs import report
 
@@ -87,6 +88,55 @@ def slope(x):
     y = x.pow(2).sum()
     return engine.autograd.grad(y, x, create_graph=True)[0] if x.requires_grad else x
 """,
+    "buffers and numbers": """\
+class Averaged(nn.Module):
+    def __init__(self, momentum: float = 0.1):
+        super().__init__()
+        self.momentum = momentum
+        self.half = engine.tensor(0.5)
+        self.register_buffer("mean", engine.zeros(32))
+        self.register_buffer("recent", engine.zeros(8, 32))
+
+    def forward(self, x):
+        if self.training:
+            with engine.no_grad():
+                self.recent[0] = x.mean(0)
+                self.mean.mul_(1 - self.momentum).add_(self.momentum * x.mean(0))
+        return (x - self.mean) * self.half
+""",
+    "a mode that is passed on": """\
+class Frozen(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.norm = nn.BatchNorm1d(32)
+
+    def train(self, mode=True):
+        super().train(mode)
+        return self
+
+    def forward(self, x):
+        return self.norm(x)
+""",
+    "noise and masks of the mode": """\
+class Noisy(nn.Module):
+    def __init__(self):
+        super().__init__()
+
+    def forward(self, x):
+        if not self.training:
+            return x
+        keep = engine.rand_like(x) > 0.1
+        steps = engine.arange(x.shape[0], device=x.device)
+        return x * keep + engine.randn(x.shape, device=x.device) + engine.zeros(3).to(x.device).sum() + steps.sum()
+""",
+    "what is printed once": """\
+print("loaded")
+
+def shown(x):
+    if x.shape[0] == 0:
+        print("empty", x.shape)
+    return x
+""",
     "a step function": """\
 class Counter(nn.Module):
     def __init__(self):
@@ -133,6 +183,69 @@ class Müller(nn.Module):
 def test_all_lines_with_a_mistake_are_corrected() -> None:
     source = "def own(x):\n    a = x.amax().item()\n    b = float(x.amin())\n    return (x - b) / (a - b)\n"
     assert corrected(source) == "def own(x):\n    a = x.amax()\n    b = (x.amin())\n    return (x - b) / (a - b)\n"
+
+
+def test_a_function_that_needs_the_mode_becomes_a_class() -> None:
+    source = """\
+import math
+
+def noisy(x, p: float = 0.2, scale=1.0):
+    # the noise of the paper
+    y = F.dropout(x * scale, p)
+    if p > 0.5:
+        y = F.dropout(y, p=0.1, training=True)
+    return y
+"""
+    assert (
+        corrected(source)
+        == """\
+import math
+
+class noisy(nn.Module):
+    def __init__(self, p: float = 0.2, scale = 1.0):
+        super().__init__()
+        self.p = p
+        self.scale = scale
+
+    def forward(self, x):
+        y = F.dropout(x * self.scale, self.p, training=self.training)
+        if self.p > 0.5:
+            y = F.dropout(y, p=0.1, training=self.training)
+        return y
+"""
+    )
+
+
+def test_conditions_on_tensors_become_choices() -> None:
+    source = """\
+def clipped(x):
+    top = x.abs().max()
+    if top > 10:
+        x = x / top
+    if (x.mean() > 0).any():
+        y = x + 1
+    else:
+        y = x
+    if x.shape[0] > 1:
+        y = y * 2
+    if y.sum() > 0:
+        return y
+    return -y
+"""
+    assert (
+        without_conditions(source)
+        == """\
+def clipped(x):
+    top = x.abs().max()
+    x = engine.where(top > 10, x / top, x)
+    y = engine.where((x.mean() > 0).any(), x + 1, x)
+    if x.shape[0] > 1:
+        y = y * 2
+    return engine.where(y.sum() > 0, y, -y)
+"""
+    )
+    assert without_conditions("def f(x):\n    while x.max() > 1:\n        x = x / 2\n    return x\n") is None
+    assert without_conditions("def f(x):\n    return x\n") is None
 
 
 def test_the_only_statement_of_a_block_is_replaced() -> None:
