@@ -30,7 +30,7 @@ RATE = Problem(
     "learning-rate-too-high",
     "adam.lr is 0.5, but usual rates are below 0.1. Set lr to 0.001.",
     node="adam",
-    fix=assign("adam", "lr", 0.001),
+    fix=assign("adam", "lr", 0.001).because("It is usual for Adam."),
     others=(assign("adam", "lr", 0.01),),
     evidence={"lr": 0.5, "usual": [0.0001, 0.1]},
 )
@@ -83,9 +83,9 @@ def test_groups_and_filters(qtbot: QtBot, panel: ProblemsPanel) -> None:
     assert headings(panel) == [], "one group needs no heading"
 
 
-def test_a_row_shows_what_was_measured(panel: ProblemsPanel) -> None:
+def test_a_row_says_why_the_fix_is_recommended(panel: ProblemsPanel) -> None:
     texts = [each.text() for each in panel.rows[1].findChildren(QLabel)]
-    assert "lr: 0.5" in texts
+    assert "It is usual for Adam" in texts
 
 
 def test_the_menu_of_a_row_has_the_recommended_fix_first(qtbot: QtBot, panel: ProblemsPanel) -> None:

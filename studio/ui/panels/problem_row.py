@@ -27,8 +27,6 @@ Part: TypeAlias = Literal["row", "button"]
 _NAME_LENGTH = 36
 """Maximum number of characters of a node's path in a row."""
 _NARROWEST_NAME, _NARROWEST_MESSAGE = 96, 112
-_MEASURED = 4
-"""Maximum number of measured values in a row; F1 shows all."""
 _FIX_MODIFIER = Qt.KeyboardModifier.AltModifier
 _KEYS = "Enter shows the node; Up and Down go to other problems."
 _FIX_KEYS = "Alt+Enter applies the fix, Enter shows the node; Up and Down go to other problems."
@@ -36,7 +34,7 @@ _ORIGINS: dict[Origin, str] = {"graph": "", "data": "From the data", "run": "Fro
 
 
 class ProblemRow(QFrame):
-    """A problem: severity icon, node, message with what was measured, fix button, menu.
+    """A problem: severity icon, node, message, fix button, menu.
 
     Args:
         go: shows the node of a problem
@@ -98,7 +96,7 @@ class ProblemRow(QFrame):
             self._trial.refresh()
 
     def _text(self, origin: Origin) -> QVBoxLayout:
-        """The message, and below it where it comes from, what was measured and why the fix is recommended."""
+        """The message, and below it where it comes from and why the fix is recommended."""
         column = QVBoxLayout()
         column.setSpacing(2)
         message = label(_without_name(self.problem), wrap=True)
@@ -161,20 +159,8 @@ class ProblemRow(QFrame):
 def _details(problem: Problem, origin: Origin) -> Iterator[str]:
     if origin != "graph":
         yield _ORIGINS[origin]
-    measured = [f"{name}: {_value(value)}" for name, value in problem.evidence.items() if _is_shown(value)]
-    yield from measured[:_MEASURED]
     if problem.fix is not None and problem.fix.reason:
         yield problem.fix.reason.rstrip(".")
-
-
-def _is_shown(value: object) -> bool:
-    return isinstance(value, (int, float, str)) and not isinstance(value, bool)
-
-
-def _value(value: object) -> str:
-    if isinstance(value, float):
-        return f"{value:.4g}"
-    return f"{value:,}" if isinstance(value, int) else str(value)
 
 
 def _node_name(path: str) -> ElidedLabel:
