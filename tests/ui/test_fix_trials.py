@@ -117,7 +117,7 @@ def test_a_fix_that_trains_worse_is_not_recommended(
 ) -> None:
     trials.losses = lambda rate: {10.0: 0.3, 0.001: 0.6}.get(rate, 0.9)
     with_high_rate(qtbot, window, project)
-    wait_for(qtbot, window, project, "Not recommended: Set lr to 0.001 trains worse (200 batches: val_loss 0.3 → 0.6).")
+    wait_for(qtbot, window, project, "Worse with Set lr to 0.001\n200 batches: val_loss 0.3 → 0.6")
     row = row_of(window, project)
     assert row.problem.fix is None
     menu = QMenu()

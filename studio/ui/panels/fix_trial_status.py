@@ -44,7 +44,7 @@ class FixTrialStatus(QWidget):
             return
         text = self._describe(found)
         self.text.setText(text)
-        width = self.text.fontMetrics().horizontalAdvance(text) + 4
+        width = max(self.text.fontMetrics().horizontalAdvance(line) for line in text.splitlines()) + 4
         self.text.setFixedWidth(min(width, _WIDEST))
         self.cancel.setVisible(found.state == "trying")
         self.retry.setVisible(found.state == "cancelled")
@@ -59,7 +59,8 @@ class FixTrialStatus(QWidget):
         if found.measured is None:
             return "The trial failed"
         if found.measured.recommended is None:
-            return f"Not recommended: {found.measured.refusal}"
+            worse = next(iter(found.measured.fixes), None)
+            return found.measured.refusal if worse is None else f"Worse with {worse.fix.title}\n{worse.text}"
         best = found.measured.recommended
         return text_of(found.measured, best.fix) or "Not measured: the trial takes too long"
 
