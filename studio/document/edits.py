@@ -18,6 +18,7 @@ from studio.document.blocks import block_nodes
 from studio.document.document_errors import EditError
 from studio.document.files.json_values import JsonError, equal_json, validated_copy
 from studio.document.files.validation_messages import validation_problem
+from studio.document.fit_records import checked_record, with_renamed_source
 from studio.document.model import MAX_COORDINATE, Document, Endpoint, Json, Node, TrainingSettings, Wire
 from studio.document.weight_sharing import calls_of, layer_of, separated, with_renamed_owner
 from studio.document.wire_routes import remaining_routes, renamed_routes
@@ -81,7 +82,7 @@ def retype(document: Document, name: str, key: str, params: Mapping[str, Json]) 
     node = _node(document, name)
     if key != node.type:
         nodes = separated(document.nodes, [name])
-        new = _checked_node(name, replace(nodes[name], type=key, params=dict(params)))
+        new = _checked_node(name, replace(nodes[name], type=key, params=dict(params), fitted=None))
         return replace(document, nodes={**nodes, name: new})
     return _with_params(document, name, _checked_node(name, replace(node, params=dict(params))).params)
 
@@ -218,7 +219,11 @@ def _params(document: Document, name: str) -> dict[str, Json]:
 def _with_params(document: Document, name: str, params: dict[str, Json]) -> Document:
     layer = layer_of(document.nodes, name)
     node = document.nodes[layer]
-    return document if equal_json(params, node.params) else _with_nodes(document, {layer: replace(node, params=params)})
+    return (
+        document
+        if equal_json(params, node.params)
+        else _with_nodes(document, {layer: checked_record(replace(node, params=params))})
+    )
 
 
 def _existing(document: Document, names: Iterable[str]) -> Collection[str]:
@@ -261,11 +266,11 @@ def _checked_node(name: str, node: Node) -> Node:
     """Return a copy of the node with validated fields and copied parameters."""
     params = {param: _checked_value(f"{name}.{param}", value) for param, value in node.params.items()}
     fields: dict[str, Any] = {**asdict(node), "at": _checked_position(name, node.at)}
-    del fields["params"]
+    del fields["params"], fields["fitted"]
     for field in ("type", "note"):
         _checked_value(f"The {field} of {name}", fields[field])
     try:
-        return replace(msgspec.convert(fields, Node), params=params)
+        return replace(msgspec.convert(fields, Node), params=params, fitted=node.fitted)
     except msgspec.ValidationError as error:
         raise _edit_error(validation_problem(error, fields, Node, name)) from None
 
@@ -284,7 +289,7 @@ def _with_renamed_layer(node: Node, old: str, new: str) -> Node:
     """The node, with a renamed layer in `trains` and a renamed owner."""
     trains = tuple(block_nodes.renamed_path(path, {old: new}) for path in node.trains)
     node = node if trains == node.trains else replace(node, trains=trains)
-    return with_renamed_owner(node, {old: new})
+    return with_renamed_source(with_renamed_owner(node, {old: new}), old, new)
 
 
 def _with_renamed_metric(training: TrainingSettings, old: str, new: str) -> TrainingSettings:

@@ -15,6 +15,25 @@ MAX_COORDINATE = 1e7
 Coordinate: TypeAlias = Annotated[float, Meta(ge=-MAX_COORDINATE, le=MAX_COORDINATE)]
 
 
+class FitRecord(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The samples that parameters of a transform were computed from."""
+
+    params: tuple[str, ...]
+    """The parameters that were computed."""
+    values: str
+    """Digest of their values. With other values, the record does not apply."""
+    source: str
+    """The node that reads the samples."""
+    part: Literal["training", "all"]
+    """Training samples, or all because none were kept for validation."""
+    samples: Annotated[int, Meta(ge=0)]
+    """Number of samples."""
+    nodes: str
+    """Digest of the types and parameters of the data nodes before the transform."""
+    data: str = ""
+    """Digest of some samples of the source; empty for a stream."""
+
+
 class Node(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """One node of the canvas. Its name, the key in `Document.nodes`, is its identity."""
 
@@ -40,6 +59,8 @@ class Node(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Codes of warnings and hints that are not reported for this node."""
     shares: str = ""
     """Node of the same graph whose weights it uses, and whose parameters if it has its type."""
+    fitted: FitRecord | None = None
+    """For a transform: what its parameters were computed from."""
 
 
 class Endpoint(msgspec.Struct, frozen=True, order=True, array_like=True):

@@ -112,7 +112,7 @@ def _position(values: Iterable[float]) -> list[float]:
 def _fields(struct: msgspec.Struct, plain: msgspec.Struct) -> dict[str, str]:
     """The fields in which `struct` differs from `plain`, as JSON."""
     fields = ((name, getattr(struct, name)) for name in struct.__struct_fields__)
-    return {name: _json(value) for name, value in fields if value != getattr(plain, name)}
+    return {name: _json(msgspec.to_builtins(value)) for name, value in fields if value != getattr(plain, name)}
 
 
 def _object(fields: Mapping[str, str], depth: int) -> str:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import difflib
 import re
-from typing import Any, cast, get_args, get_type_hints
+from types import UnionType
+from typing import Any, Union, cast, get_args, get_origin, get_type_hints
 
 import msgspec
 
@@ -41,7 +42,8 @@ def validation_problem(error: msgspec.ValidationError, raw: object, declared: ty
     if (field := _FIELD.fullmatch(message)) is not None:
         if field["kind"] == "missing required":
             return JsonError(where, f'has no field "{field["field"]}"', "Add it, or remove the whole entry.")
-        names = declared.__struct_fields__ if issubclass(declared, msgspec.Struct) else ()
+        inner: Any = _type_at(declared, path)
+        names = inner.__struct_fields__ if isinstance(inner, type) and issubclass(inner, msgspec.Struct) else ()
         return unknown_field(child_path(where, field["field"]), names)
     value = _value_at(raw, path)
     setting = TRAINING_SETTINGS.get(path.removeprefix(".")) if declared is TrainingSettings else None
@@ -68,9 +70,20 @@ def _problem(message: str, value: object, declared: type[Any], path: str) -> str
     if (match := _TYPE.fullmatch(message)) is not None:
         return f"must be {_type_names(match['types'])}, not {_format(value)}"
     if message.startswith("Invalid enum value"):
-        choices = get_args(get_type_hints(declared)[path.removeprefix(".")])
+        choices = get_args(_type_at(declared, path))
         return f"must be one of {', '.join(map(repr, choices))}, not {_format(value)}"
     return f"is invalid: {message[:1].lower()}{message[1:]}"
+
+
+def _type_at(declared: Any, path: str) -> Any:
+    """The type at a path of fields such as ".fitted.part", without None."""
+    for match in _STEP.finditer(path):
+        if match["key"] is None or not (isinstance(declared, type) and issubclass(declared, msgspec.Struct)):
+            break
+        declared = get_type_hints(declared)[match["key"]]
+        if get_origin(declared) in (Union, UnionType):
+            declared = next(each for each in get_args(declared) if each is not type(None))
+    return cast("Any", declared)
 
 
 def _type_names(types: str) -> str:

@@ -139,7 +139,8 @@ def retype(name: str, key: str, *, keep: Collection[str] = ()) -> Fix:
 
     def edit(document: Document) -> Document:
         node = document.nodes[name]
-        changed = replace(node, type=key, params={param: node.params[param] for param in node.params if param in keep})
+        params = {param: node.params[param] for param in node.params if param in keep}
+        changed = replace(node, type=key, params=params, fitted=None)
         return replace(document, nodes={**document.nodes, name: changed})
 
     return Fix(f"Use {key.rpartition('.')[2]}", edit, () if keep else (f"{name}={key}",))

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from studio.document.edits import set_training
+from studio.document.fit_records import fit_record
 from studio.document.model import Document, Json, Node
 from studio.reference.mistakes.mistake import Goal, Mistake
 from studio.reference.mistakes.projects import digits, document
@@ -225,6 +226,15 @@ def _fitted_before_split(folder: Path) -> Document:
     )
 
 
+def _fitted_to_other_data(folder: Path) -> Document:
+    """Normalize with the statistics of a file that was replaced later."""
+    inputs, targets = points()
+    fitted: dict[str, Json] = {"mean": [40.0] * inputs.shape[1], "std": [3.0] * inputs.shape[1]}
+    record = fit_record(fitted, "source", "training", 192, nodes="before", data="")
+    normalize = Node("transforms.Normalize", fitted, fitted=record)
+    return network(arrays(folder, (inputs * 2 + 3).astype(np.float32), targets), normalize, outputs=3)
+
+
 def _sorted(folder: Path) -> Document:
     inputs, targets = points()
     order = np.argsort(targets, kind="stable")
@@ -326,6 +336,7 @@ DATA = (
     _planted("patience_without_validation", "no-validation", "source", _patience),
     _planted("two_splits", "split-twice", "transform", _two_splits),
     _planted("statistics_before_the_split", "fitted-to-validation", "transform", _fitted_before_split),
+    _planted("statistics_of_replaced_data", "stale-statistics", "transform", _fitted_to_other_data, goal=_LEARNED),
     _planted("sorted_classes", "sorted-samples", "batches", _sorted, goal=_LEARNED),
     _planted("batch_larger_than_the_data", "single-batch", "batches", _one_batch, goal=_LEARNED),
     _planted("duplicated_samples", "overlap", "source", _duplicates, has_fix=False),

@@ -13,12 +13,15 @@ from engine.data.samples import Samples
 from engine.data.splits import training_batches
 from engine.data.transforms import Fitted
 from engine.errors import EngineError
-from studio.document.model import Document, Json
+from studio.document import edits
+from studio.document.fit_records import with_record
+from studio.document.model import Document, FitRecord, Json
 from studio.lowering.analysis.input_scale import to_json_value
 from studio.lowering.analysis.node_graph import NodeGraph
 from studio.nodes.catalogue import Catalogue
 from studio.nodes.types import NodeType, Role
 from studio.training.data.data_chain import Chain, ChainOpener, DataProblem, chain_to, upstream_data_node
+from studio.training.data.fit_provenance import part_of, record_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +34,14 @@ class FittedArguments:
     """Number of training samples used."""
     chain: Chain
     """The data that they were fitted to."""
+    record: FitRecord
+    """What the project file says about it."""
+
+    def applied(self, document: Document) -> Document:
+        """A document with the arguments, and the record of what they were computed from."""
+        for name, value in self.params.items():
+            document = edits.set_param(document, self.node, name, value)
+        return with_record(document, self.node, self.record)
 
 
 def can_fit(kind: NodeType) -> bool:
@@ -61,7 +72,8 @@ def fit_arguments(
         raise DataProblem(node, f"{node} is muted. Unmute it first.")
     # The node's current arguments are ignored, as they are what is fitted, except options of the fit.
     chain = chain_to(upstream_data_node(node, graph), document, graph, base)
-    splits = ChainOpener().open(chain)[-1]
+    opened = ChainOpener().open(chain)
+    splits = opened[-1]
     kind, on = graph.types[node], document.nodes[node].params.get("on", "inputs")
     target: Any = kind.target
     try:
@@ -74,7 +86,9 @@ def fit_arguments(
     except EngineError as error:
         raise DataProblem(node, str(error)) from error
     params = {name: to_json_value(value) for name, value in values.items()}
-    return FittedArguments(node, params, blocks.done, chain)
+    part = part_of(splits)
+    record = record_of(document, chain, opened[0], params, on=str(on), samples=blocks.done, part=part)
+    return FittedArguments(node, params, blocks.done, chain, record)
 
 
 class _BlocksWithProgress:

@@ -9,8 +9,7 @@ from functools import partial
 
 from PySide6.QtCore import QObject, Signal
 
-from studio.document import edits
-from studio.document.model import Document
+from studio.document.fit_records import applies
 from studio.lowering.analysis.node_graph import NodeGraph
 from studio.training.data.data_chain import Chain, DataProblem, chain_to, upstream_data_node
 from studio.training.data.data_statistics import Progress
@@ -76,16 +75,21 @@ class TransformFitter(QObject):
             self.changed.emit()
 
     def message(self, node: str) -> tuple[str, bool]:
-        """Message about the last fit at a node, and whether it is an error; "" if it no longer applies."""
+        """What the parameters of a node were computed from, or why the last fit failed, and whether it failed.
+
+        Empty if they have other values.
+        """
+        found = self._store.document.nodes.get(node)
         outcome = self._outcomes.get(node)
-        if outcome is None or node not in self._store.document.nodes:
-            return "", False
-        if outcome.fitted is None:
+        if found is not None and outcome is not None and outcome.fitted is None:
             return outcome.problem, True
-        params = self._store.document.nodes[node].params
-        if any(params.get(name) != value for name, value in outcome.fitted.params.items()):
+        if found is None or found.fitted is None or not applies(found):
             return "", False
-        return f"Computed from {number_format.count(outcome.fitted.samples, 'training samples')}.", False
+        record = found.fitted
+        if record.part == "training":
+            return f"Computed from {number_format.count(record.samples, 'training samples')} of {record.source}.", False
+        count = number_format.count(record.samples, "samples")
+        return f"Computed from {count} of {record.source}, before any were kept for validation.", False
 
     def close(self) -> None:
         """Stop the thread. The fitter must not be used afterwards."""
@@ -114,8 +118,7 @@ class TransformFitter(QObject):
 
     def _on_document_changed(self, *_: object) -> None:
         """Messages about nodes may no longer apply."""
-        if self._outcomes:
-            self.changed.emit()
+        self.changed.emit()
 
     # -- results, in the GUI thread
 
@@ -143,13 +146,8 @@ class TransformFitter(QObject):
             )
             return
 
-        def change(document: Document) -> Document:
-            for name, value in fitted.params.items():
-                document = edits.set_param(document, node, name, value)
-            return document
-
         self._end(node, Outcome(fitted))
-        if self._store.edit(f"Set {node} from data", change):
+        if self._store.edit(f"Set {node} from data", fitted.applied):
             self.status_message.emit(
                 f"{node}: parameters computed from {number_format.count(fitted.samples, 'training samples')}"
             )

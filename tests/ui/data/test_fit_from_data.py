@@ -13,7 +13,9 @@ from PySide6.QtTest import QTest
 from pytestqt.qtbot import QtBot
 
 from studio.document import edits
+from studio.document.files.project_format import dumps, loads
 from studio.document.model import Document
+from studio.nodes.catalogue import catalogue
 from studio.training.data import transform_fitting
 from studio.ui.panels.inspector.fit_from_data import FitFromDataRow
 from studio.ui.panels.inspector.node_form import NodeForm
@@ -44,11 +46,15 @@ def chosen(qtbot: QtBot, window: MainWindow) -> Callable[[Document], FitFromData
 
 
 def row(window: MainWindow) -> FitFromDataRow:
-    assert window.project is not None
-    form = window.project_views[window.project].inspector.form
-    assert isinstance(form, NodeForm)
-    [found] = form.offers
+    [found] = form(window).offers
     assert isinstance(found, FitFromDataRow)
+    return found
+
+
+def form(window: MainWindow) -> NodeForm:
+    assert window.project is not None
+    found = window.project_views[window.project].inspector.form
+    assert isinstance(found, NodeForm)
     return found
 
 
@@ -66,11 +72,25 @@ def test_compute_from_data_is_one_undo_step(
     params = store(window).document.nodes["b"].params
     assert params["mean"] == pytest.approx(4.885, abs=0.01)
     assert params["std"] == pytest.approx(6.02, abs=0.01)
-    assert fit_from_data_row.summary.text() == "Computed from 1,438 training samples."
+    assert fit_from_data_row.summary.text() == "Computed from 1,438 training samples of a."
     assert fit_from_data_row.button.isVisible()
     QTest.keyClick(window, Qt.Key.Key_Z, CTRL)
     assert store(window).document.nodes["b"].params == {}
     assert not fit_from_data_row.summary.isVisible()
+    QTest.keyClick(window, Qt.Key.Key_Z, CTRL | Qt.KeyboardModifier.ShiftModifier)
+    assert fit_from_data_row.summary.isVisible()
+    std = next(each for each in form(window).rows if each.parameter.name == "std")
+    std.field.editor.setFocus()
+    QTest.keyClicks(std.field.editor, "3")
+    assert store(window).document.nodes["b"].fitted is None
+    assert not fit_from_data_row.summary.isVisible(), "values that are typed have no record"
+
+
+def test_a_project_that_is_opened_says_what_parameters_were_computed_from(
+    chosen: Callable[[Document], FitFromDataRow],
+) -> None:
+    document = transform_fitting.fit_arguments(NORMALIZE, catalogue(), "b").applied(NORMALIZE)
+    assert chosen(loads(dumps(document))).summary.text() == "Computed from 1,438 training samples of a."
 
 
 def test_only_fitted_transforms_offer_compute_from_data(window: MainWindow, qtbot: QtBot) -> None:

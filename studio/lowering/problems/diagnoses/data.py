@@ -156,6 +156,11 @@ DATA = (
         "Statistics that validation samples influence make validation results slightly too good.",
     ),
     Diagnosis(
+        "stale-statistics",
+        "Statistics of other data",
+        "A transform whose parameters were computed from earlier data shifts and scales the present samples wrongly.",
+    ),
+    Diagnosis(
         "sorted-samples",
         "Sorted samples without shuffling",
         "In sorted data each batch has similar targets, so training forgets the others.",

@@ -8,24 +8,33 @@ from msgspec import structs
 
 from engine.data.tables.csv_columns import format_names, parse_names
 from studio.document import edits
-from studio.document.model import Document, Endpoint, Json, Node, Wire
+from studio.document.model import Document, Endpoint, FitRecord, Json, Node, Wire
 from studio.lowering.problems import quick_fixes
 from studio.lowering.problems.problem import Fix
 from studio.nodes.types import NodeType
 from studio.training.data.data_chain import ChainLink
 
 
-def insert_transform(target: Endpoint, key: str, params: Mapping[str, Json], *, on: str = "inputs", title: str) -> Fix:
+def insert_transform(
+    target: Endpoint,
+    key: str,
+    params: Mapping[str, Json],
+    *,
+    on: str = "inputs",
+    title: str,
+    fitted: FitRecord | None = None,
+) -> Fix:
     """Insert a transform before an input of samples."""
     given = dict(params) if on == "inputs" else {**params, "on": on}
-    return quick_fixes.insert(target, Node(key, given), title=title, input_port="samples", output_port="samples")
+    node = Node(key, given, fitted=fitted)
+    return quick_fixes.insert(target, node, title=title, input_port="samples", output_port="samples")
 
 
 def replace_transform(link: ChainLink, key: str, params: Mapping[str, Json], *, title: str) -> Fix:
     """Use another transform at a node."""
 
     def edit(document: Document) -> Document:
-        node = structs.replace(document.nodes[link.name], type=key, params=dict(params))
+        node = structs.replace(document.nodes[link.name], type=key, params=dict(params), fitted=None)
         return structs.replace(document, nodes={**document.nodes, link.name: node})
 
     return Fix(title, edit)

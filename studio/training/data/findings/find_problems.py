@@ -11,6 +11,7 @@ from studio.training.data.findings.batch_rules import batch_problems
 from studio.training.data.findings.class_rules import class_problems
 from studio.training.data.findings.convention_rules import convention_problems
 from studio.training.data.findings.data_context import DataContext
+from studio.training.data.findings.fit_rules import fit_problems
 from studio.training.data.findings.leak_rules import leak_problems
 from studio.training.data.findings.part_rules import part_problems
 from studio.training.data.findings.scaling_rules import scaling_problems
@@ -20,6 +21,7 @@ from studio.training.data.statistics_records import Statistics
 
 RULES = (
     value_problems,
+    fit_problems,
     part_problems,
     class_problems,
     convention_problems,
@@ -29,6 +31,9 @@ RULES = (
     batch_problems,
 )
 """Errors before warnings, causes before consequences."""
+STALE = "stale-statistics"
+CONSEQUENCES = frozenset({"misfit-normalization", "fitted-to-validation", "unscaled-inputs", "narrow"})
+"""What else is found at a transform whose parameters were computed from other samples."""
 
 
 def find_data_problems(found: Statistics, preview: Preview, flow: Dataflow | None = None) -> Iterator[Problem]:
@@ -40,9 +45,15 @@ def find_data_problems(found: Statistics, preview: Preview, flow: Dataflow | Non
         flow: the graph that uses the samples; without it, problems of their use are not looked for
     """
     data = DataContext(found, preview, flow)
+    stale: set[str | None] = set()
     for rule in RULES:
         try:
-            yield from rule(data)
+            for problem in rule(data):
+                if problem.code == STALE:
+                    stale.add(problem.node)
+                elif problem.node in stale and problem.code in CONSEQUENCES:
+                    continue
+                yield problem
         except Exception:  # noqa: BLE001 - a sample that only this rule reads; it must not prevent a run
             continue
 

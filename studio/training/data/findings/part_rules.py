@@ -15,6 +15,7 @@ from studio.lowering.problems.problem import Problem
 from studio.nodes.types import Role
 from studio.training.data.data_chain import ChainLink
 from studio.training.data.findings.data_context import DataContext, Row, examples
+from studio.training.data.findings.fit_rules import record_before, recorded, recorded_node
 from studio.training.data.findings.sample_reading import inputs_at, measured
 from studio.training.data.sample_preview import PARTS, Part
 from studio.training.data.statistics_records import PartFigures
@@ -56,6 +57,8 @@ def _fitted_to_validation(data: DataContext) -> Iterator[Problem]:
     for index, link in data.transforms():
         if link.key != "transforms.Normalize" or not index:
             continue
+        if recorded_node(data, link) is not None:
+            continue  # its record says from which samples
         means = measured(data.preview, ("means", index), lambda index=index: _means(data, index))
         given = np.atleast_1d(np.asarray(link.values["mean"], np.float64))
         if means is None or len(given) != len(means[0]) or not given.any():
@@ -75,6 +78,8 @@ def _fitted_to_validation(data: DataContext) -> Iterator[Problem]:
             given_std = np.atleast_1d(np.asarray(link.values["std"], np.float64))
             fitted["std"] = _rounded(np.where(is_varied, spread, given_std), link.values["std"])
         fix = quick_fixes.assign_all({link.name: fitted}, f"Fit {link.name} to the training samples")
+        count = data.training.samples
+        fix = recorded(fix, link.name, record_before(data, index, fitted, on="inputs", samples=count, part="training"))
         evidence = {"given": [float(value) for value in given[:4]], "training": [float(v) for v in of_training[:4]]}
         yield Problem("warning", "fitted-to-validation", message, node=link.name, fix=fix, evidence=evidence)
 

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from engine.data.transforms import Normalize
 from studio.document.graph_walk import walk
-from studio.document.model import Endpoint, Json
+from studio.document.model import Endpoint, FitRecord, Json
 from studio.lowering.analysis.input_scale import to_json_value
 from studio.lowering.checks.value_paths import value_readers
 from studio.lowering.problems import quick_fixes
@@ -19,6 +19,7 @@ from studio.nodes.types import Role
 from studio.training.data.data_chain import ChainLink
 from studio.training.data.findings.data_context import DataContext, listed, number_text
 from studio.training.data.findings.data_fixes import insert_transform, replace_transform
+from studio.training.data.findings.fit_rules import record_before, recorded
 from studio.training.data.findings.sample_reading import inputs_at, measured
 from studio.training.data.statistics_records import ChannelFigures
 
@@ -157,7 +158,8 @@ def _fix(data: DataContext, scalers: list[tuple[int, ChainLink]]) -> Fix | None:
         params = _params(data, len(data.preview.chain) - 1)
         key = "transforms.MinMaxScale" if "low" in params else STANDARD
         name = "Min-max scale" if "low" in params else "Normalize"
-        return insert_transform(data.last, key, params, title=f"Insert {name}") if params else None
+        record = _record(data, len(data.preview.chain) - 1, params)
+        return insert_transform(data.last, key, params, title=f"Insert {name}", fitted=record) if params else None
     index, link = scalers[-1]
     params = _params(data, index - 1)
     if not params:
@@ -165,8 +167,16 @@ def _fix(data: DataContext, scalers: list[tuple[int, ChainLink]]) -> Fix | None:
     if "low" in params:
         return replace_transform(link, "transforms.MinMaxScale", params, title=f"Use Min-max scale at {link.name}")
     if link.key == STANDARD:
-        return quick_fixes.assign_all({link.name: params}, f"Set mean and std of {link.name} from the data")
-    return replace_transform(link, STANDARD, params, title=f"Use Normalize at {link.name}")
+        fix = quick_fixes.assign_all({link.name: params}, f"Set mean and std of {link.name} from the data")
+    else:
+        fix = replace_transform(link, STANDARD, params, title=f"Use Normalize at {link.name}")
+    return recorded(fix, link.name, _record(data, index, params))
+
+
+def _record(data: DataContext, index: int, params: dict[str, Json]) -> FitRecord | None:
+    """The record of parameters for the node at an index, which were computed from the samples before it."""
+    inputs = inputs_at(data, index - 1)
+    return None if inputs is None else record_before(data, index, params, on="inputs", samples=len(inputs))
 
 
 def _params(data: DataContext, index: int) -> dict[str, Json]:
