@@ -16,6 +16,7 @@ from studio.lowering.checks.data_source_checks import data_problem
 from studio.lowering.problems.problem import Problem
 from studio.lowering.program import LoweringError, Program, lower
 from studio.lowering.report import Report
+from studio.lowering.user_code.code_problems import unobserved_code
 from studio.nodes.catalogue import Catalogue
 from studio.training.autograd_snapshot import capture_autograd
 from studio.training.compilation import explain_running
@@ -328,8 +329,10 @@ class TrainingSession:
             if training_settings.patience is None
             else fit.EarlyStopping(training_settings.patience, training_settings.min_change),
             compile=settings.compile,
-            observe=not self._lowered().code,
+            observe=not (unobserved := unobserved_code(self._checked(self._planned).checked)),
         )
+        if unobserved and not any(each.node == unobserved[0].node for each in self._checked(self._planned).problems):
+            self._report_problem(unobserved[0])
         self._diagnosis = RunDiagnosis(
             self._checked(self._planned),
             self._catalogue,

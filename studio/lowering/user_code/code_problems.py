@@ -17,6 +17,7 @@ from studio.lowering.user_code.code_errors import described, line_in
 from studio.lowering.user_code.code_loader import is_trusted
 from studio.lowering.user_code.code_mistakes import code_mistakes
 from studio.lowering.user_code.document_code import untrusted_code
+from studio.lowering.user_code.repeatable_code import state_change
 from studio.nodes.python_node import PYTHON, SOURCE, source_of
 
 UNTRUSTED = "untrusted-code"
@@ -31,6 +32,21 @@ def code_problems(flow: Dataflow) -> Iterator[Problem]:
     for name, facts in flow.facts.items():
         if facts.type.key == PYTHON and name not in flow.graph.muted:
             yield from _node_problems(name, source_of(facts.node.params), facts.outcome)
+
+
+def unobserved_code(flow: Dataflow) -> list[Problem]:
+    """Nodes whose code changes more than its outputs, so that a run cannot compute a batch once more to observe it."""
+    found: list[Problem] = []
+    for name, facts in flow.facts.items():
+        if facts.type.key != PYTHON or name in flow.graph.muted:
+            continue
+        if (reason := state_change(source_of(facts.node.params))) is not None:
+            message = (
+                f"The layers of this run are not observed, because the code of {name} has effects: {reason}. "
+                "Only its losses are examined."
+            )
+            found.append(Problem("hint", "not-observed", message, node=name))
+    return found
 
 
 def _node_problems(name: str, source: str, outcome: NodeOutcome) -> Iterator[Problem]:
@@ -91,4 +107,4 @@ def failed_code(section: CodeSection, filename: str, error: Exception) -> Proble
     return Problem("error", "code-failed", f"{node}: {where}{described(error, str(error))}.", node=node)
 
 
-__all__ = ["UNTRUSTED", "changed_source", "code_problems", "failed_code", "untrusted_problem"]
+__all__ = ["UNTRUSTED", "changed_source", "code_problems", "failed_code", "unobserved_code", "untrusted_problem"]

@@ -251,6 +251,17 @@ def _large_values_in_float16(_: Path) -> Document:
     return _float16(1.0, gain=Node("ops.mul", {"y": 1e6}), norm="nn.LayerNorm")
 
 
+_COUNTED = """\
+class Counted(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.calls = 0
+
+    def forward(self, input):
+        self.calls += 1
+        return input.relu()
+"""
+_SHIFTED = "def shifted(input):\n    return input - 20\n"
 _BREAKS = """\
 def shift(input):
     y = input.relu()
@@ -261,15 +272,32 @@ def shift(input):
 """
 
 
-def _graph_breaks(_: Path) -> Document:
-    TRUST.allow([_BREAKS])
+def _with_code(source: str, *, hidden: Node, adam: Node) -> Document:
+    TRUST.allow([source])
     layers: dict[str, str | Node] = {
         "flatten": "nn.Flatten",
-        "hidden": _linear(64),
-        "own": Node("studio.Python", {"source": _BREAKS}),
+        "hidden": hidden,
+        "own": Node("studio.Python", {"source": source}),
         "logits": _linear(10),
     }
-    return digits(layers)
+    return digits(layers, adam=adam)
+
+
+def _graph_breaks(_: Path) -> Document:
+    return _with_code(_BREAKS, hidden=_linear(64), adam=_adam(1e-3))
+
+
+def _counted_calls(_: Path) -> Document:
+    return _with_code(_COUNTED, hidden=_linear(64), adam=_adam(1e-3))
+
+
+def _shifted_in_code(_: Path) -> Document:
+    """A bias of -20 in the code before a ReLU."""
+    made = _with_code(_SHIFTED, hidden=_linear(64), adam=_adam(0.01))
+    nodes = {**made.nodes, "relu": Node("nn.ReLU")}
+    wires = [each for each in made.wires if str(each) != "own.output -> logits.input"]
+    added = (wire("own.output -> relu.input"), wire("relu.output -> logits.input"))
+    return replace(made, nodes=nodes, wires=tuple(sorted([*wires, *added])))
 
 
 RUNS: tuple[Mistake, ...] = (
@@ -313,6 +341,8 @@ RUNS: tuple[Mistake, ...] = (
     Mistake("narrow_layer", "underfitting", "narrow", _narrow_layer, "run", epochs=20),
     Mistake("tiny_loss_in_float16", "float16-underflow", "adam", _tiny_loss_in_float16, "run", _LEARNED, epochs=3),
     Mistake("large_values_in_float16", "float16-overflow", "adam", _large_values_in_float16, "run", epochs=3),
+    Mistake("relu_after_code", "dead-relu", "relu", _shifted_in_code, "run", epochs=5),
+    Mistake("counted_calls", "not-observed", "own", _counted_calls, "run", has_fix=False, epochs=1),
     Mistake("values_in_a_condition", "graph-breaks", "own", _graph_breaks, "run", epochs=5),
 )
 

@@ -64,7 +64,7 @@ def find_saturation(curves: TrainingCurves, facts: RunFacts) -> Problem | None:
                 f"stays at {curves.recent():.3g}. Add normalization before {node}, or use ReLU."
             )
             evidence = {"saturated_share": share, "loss": curves.recent(), "step": curves.steps}
-            fix = quick_fixes.retype(node, "nn.ReLU")
+            fix = None if facts.has_source(node) else quick_fixes.retype(node, "nn.ReLU")
             return Problem("warning", "saturated-units", message, node=node, fix=fix, evidence=evidence)
     return None
 

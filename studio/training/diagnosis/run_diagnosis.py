@@ -43,7 +43,7 @@ _LEARNING_CODES = frozenset(
 """Findings in the data that explain it, too."""
 _CAUSES_OF_DIVERGENCE = frozenset(
     {
-        "learning-rate-high",
+        "learning-rate-too-high",
         "summed-loss",
         "ascent",
         "momentum",
@@ -136,7 +136,8 @@ class RunDiagnosis:
             if event.step % _BOTTLENECK_INTERVAL == 0:
                 yield from self._once("slow-data", self._slow_data)
         elif isinstance(event, (fit.Observed, fit.Epoch, fit.Done)):
-            yield from self._once("graph-breaks", self._graph_breaks)
+            if not isinstance(event, fit.Observed):  # later, when the kernels of a step are compiled
+                yield from self._once("graph-breaks", self._graph_breaks)
             yield from self._once("learning", self._not_learning)
             if "learning" not in self._found and isinstance(event, fit.Epoch):
                 yield from self._once("fit", lambda: find_overfitting(self._curves, self._facts))

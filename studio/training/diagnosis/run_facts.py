@@ -92,8 +92,11 @@ class RunFacts:
 
     def has_code(self, node: str | None) -> bool:
         """Whether a node runs code of the user, without a problem that the check has reported there."""
-        kind = None if node is None else self.types.get(node)
-        return kind is not None and kind.key == PYTHON and node not in self.reported
+        return node is not None and self.has_source(node) and node not in self.reported
+
+    def has_source(self, node: str) -> bool:
+        """Whether a node is written in Python."""
+        return node in self.types and self.types[node].key == PYTHON
 
     def rate(self) -> float | None:
         """The learning rate of the optimizer, if it is a number."""

@@ -77,6 +77,11 @@ RUNS = (
         "At each value that Python reads from a tensor, the compiled step ends and a new one begins.",
     ),
     Diagnosis(
+        "not-observed",
+        "Layers are not observed",
+        "Statistics of layers are measured by computing a batch once more, which code with effects does not allow.",
+    ),
+    Diagnosis(
         "validation-not-finite",
         "Validation loss is NaN",
         "A validation loss that is NaN cannot choose the best weights or stop training early.",

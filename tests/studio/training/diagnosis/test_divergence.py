@@ -156,7 +156,7 @@ def regression(source: Node) -> Document:
 
 def test_a_run_tells_it_at_the_optimizer(session, digits, tmp_path: Path) -> None:
     document = edits.retype(digits(epochs=1), "adam", "optim.SGD", {"lr": 1e6})
-    document = edits.set_dismissed(document, "adam", ("learning-rate-high",))  # the check sees it, too
+    document = edits.set_dismissed(document, "adam", ("learning-rate-too-high",))  # the check sees it, too
     run = session(document, out=tmp_path)
     run.start()
     assert run.join(600)

@@ -167,7 +167,7 @@ def test_a_loss_that_diverges_is_a_consequence_of_a_known_problem() -> None:
     fast = edits.set_param(PERCEPTRON, "adam", "lr", 50.0)
     [problem] = problems(events([2.3, 1e8, *[1e8] * 40], update=0.5), fast)
     assert (problem.code, problem.severity) == ("diverged", "hint")
-    assert "learning-rate-high at adam explains it" in problem.message
+    assert "learning-rate-too-high at adam explains it" in problem.message
 
 
 def test_curves_that_rise_or_swing_are_found() -> None:
