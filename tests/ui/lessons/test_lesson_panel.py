@@ -21,9 +21,9 @@ from studio.lessons.lesson_files import shipped_lesson
 from studio.lowering.user_code.code_loader import is_trusted
 from studio.nodes.python_node import PYTHON
 from studio.ui import dialogs
-from studio.ui.canvas.level_of_detail import NAMES_SCALE
+from studio.ui.canvas.level_of_detail import FULL_SCALE
 from studio.ui.panels.lesson.lesson_panel import LessonView
-from studio.ui.panels.lesson.lesson_text import linked
+from studio.ui.panels.lesson.lesson_text import linked, plain_text
 from studio.ui.project.lesson_session import LessonSession
 from studio.ui.window.help_page import HelpPage
 from studio.ui.window.lessons.lesson_actions import FIRST
@@ -285,7 +285,7 @@ def test_the_card_shows_text_without_marks_and_names_large_enough_to_read(window
     session.go(1)
     assert guide.card.text.text().endswith("turn on Compile training steps, and run.")
     session.go(3)  # it points at one node
-    qtbot.waitUntil(lambda: window.canvas is not None and window.canvas.camera.scale >= NAMES_SCALE)
+    qtbot.waitUntil(lambda: window.canvas is not None and window.canvas.camera.scale >= FULL_SCALE)
 
 
 def test_terms_become_links_once_and_not_in_code() -> None:
@@ -297,6 +297,13 @@ def test_terms_become_links_once_and_not_in_code() -> None:
         "Press Run. The Runs panel lists a [run](term:run)."
     )
     assert linked("**Loss** is a number.", ("loss",)) == "**[Loss](term:loss)** is a number."
+
+
+def test_marks_are_left_out_of_plain_text() -> None:
+    assert (
+        plain_text("Set *out features* of `fc`:\n\n- **all** of 2 * 3 * 4")
+        == "Set out features of fc:\n\n• all of 2 * 3 * 4"
+    )
 
 
 def test_the_palette_waits_for_the_prediction(window: MainWindow, qtbot: QtBot) -> None:

@@ -8,7 +8,7 @@ from PySide6.QtCore import Qt, QTimer, Signal
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QScrollArea, QStackedLayout, QToolButton, QVBoxLayout, QWidget
 
 from studio.ui.panels.lesson.check_list import CheckList
-from studio.ui.panels.lesson.lesson_text import LessonText
+from studio.ui.panels.lesson.lesson_text import LessonText, plain_text
 from studio.ui.panels.lesson.prediction_form import PredictionForm
 from studio.ui.project.lesson_session import LessonSession
 from studio.ui.widgets import buttons
@@ -198,7 +198,7 @@ class LessonView(QWidget):
     def _on_completed(self) -> None:
         """Show and announce the explanation."""
         QTimer.singleShot(0, self._scroll_to_explanation)
-        explanation = self._session.step.explanation
+        explanation = plain_text(self._session.step.explanation)
         announce(self, f"Step done. {explanation or 'Go on with Next.'}")
 
     def _scroll_to_explanation(self) -> None:
@@ -258,7 +258,7 @@ class LessonView(QWidget):
         self.explanation.show_text(step.explanation, session.lesson.terms)
         self._replace_prediction()
         self.page.verticalScrollBar().setValue(0)
-        announce(self, f"{self.accessibleName()}. {step.text}")
+        announce(self, f"{self.accessibleName()}. {plain_text(step.text)}")
 
     def _replace_prediction(self) -> None:
         if self.prediction is not None:

@@ -14,9 +14,12 @@ from studio.ui.theme import theme
 TERM = "term"
 """Scheme of the links to terms."""
 _CODE = re.compile(r"(```.*?```|`[^`\n]*`|\[[^\]\n]*\]\([^)\n]*\))", re.DOTALL)
+_EMPHASIS = re.compile(r"(\*{1,2})(?! )([^*\n]+)\1")
 _START = r"(?:(?<=^)|(?<=\n)|(?<=\*\*)|(?<=[.?:] ))"
 """Before the first word of a sentence or an emphasized one."""
 _SPACING = 8
+_INDENT = 16
+"""Indentation of lists, in pixels."""
 
 
 class LessonText(QTextBrowser):
@@ -72,6 +75,7 @@ class LessonText(QTextBrowser):
         for document in (self.document(), self._measured):
             document.setDefaultFont(self.font())
             document.setDocumentMargin(0)
+            document.setIndentWidth(_INDENT)
             self._fill(document)
         self.updateGeometry()
 
@@ -114,4 +118,9 @@ def linked(markdown: str, terms: Iterable[str]) -> str:
     return "".join(parts)
 
 
-__all__ = ["LessonText", "linked"]
+def plain_text(markdown: str) -> str:
+    """The text without the marks of emphasis, code and lists, for labels and screen readers."""
+    return _EMPHASIS.sub(r"\2", markdown.replace("`", "")).replace("\n- ", "\n• ").strip()
+
+
+__all__ = ["LessonText", "linked", "plain_text"]

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-
 from PySide6.QtCore import QPoint, QPointF, QRect, QRectF, QSize, Qt, Signal
 from PySide6.QtGui import (
     QAccessible,
@@ -19,13 +17,13 @@ from PySide6.QtGui import (
 from PySide6.QtWidgets import QApplication, QFrame, QHBoxLayout, QVBoxLayout, QWidget
 
 from studio.lessons.lesson import Step
+from studio.ui.panels.lesson.lesson_text import plain_text
 from studio.ui.theme import theme
 from studio.ui.widgets import buttons
 from studio.ui.widgets.labels import label
 from studio.ui.window.lessons.card_placement import ARROW, Placement, place_card
 from studio.ui.window.lessons.step_targets import Area
 
-_EMPHASIS = re.compile(r"(?<![\w*])\*(\S(?:[^*\n]*\S)?)\*(?![\w*])")
 _WIDTH, _EDGE = 330, 8
 _FRAME = 2
 """Width of the frame around the target, in pixels."""
@@ -85,7 +83,7 @@ class StepCard(QWidget):
         The palette covers the Lesson panel. Then the card shows the whole text, unless a prediction was made there.
         """
         is_covered = step.target == "palette" and step.prediction is None
-        text = _plain(step.text if is_covered else step.text.rsplit("\n\n", 1)[-1])
+        text = plain_text(step.text if is_covered else step.text.rsplit("\n\n", 1)[-1])
         is_last = index + 1 == count
         number = f"{index + 1} of {count}"
         self.heading.setText(step.title)
@@ -190,11 +188,6 @@ class _TargetFrame(QFrame):
 
     def paintEvent(self, event: QPaintEvent) -> None:
         QPainter(self).fillRect(self.rect(), theme.current().color("accent"))
-
-
-def _plain(markdown: str) -> str:
-    """The text without the marks of emphasis and code."""
-    return _EMPHASIS.sub(r"\1", markdown.replace("**", "")).replace("`", "").strip()
 
 
 def _arrow(placement: Placement, rect: QRectF) -> QPainterPath:
