@@ -378,7 +378,11 @@ class TrainingSession:
         """Send a problem that the run has shown, and record it."""
         self._problems.append(problem.within(self.document))
         self._events.put(Warned(self._problems[-1]))
-        self._recorder.describe(problems=[each.as_dict() for each in self._problems])
+        found = [each.as_dict() for each in self._problems]
+        again = {(each["code"], each.get("node")) for each in found}
+        before = () if self._resume is None else self._resume.metadata.get("problems") or ()
+        kept = [each for each in before if (each.get("code"), each.get("node")) not in again]
+        self._recorder.describe(problems=[*kept, *found])
         if problem.code in LOSS_PROBLEMS:
             self._recorder.describe(loss_problem=problem.code, message=problem.message)
 

@@ -95,7 +95,7 @@ class RunDiagnosis:
         self._curves = TrainingCurves()
         self._progress = RunProgress()
         self._started: fit.Started | None = None
-        self._waited = 0.0
+        self._waits = data_bottleneck.WaitingTimes()
         self._breaks = 0
         self._found: set[str] = set()
         """Kinds of problems that are reported."""
@@ -132,7 +132,7 @@ class RunDiagnosis:
 
     def _others(self, event: fit.TrainingEvent) -> Iterator[Problem]:
         if isinstance(event, fit.Step):
-            self._waited += event.waiting
+            self._waits.add(event.waiting, event.seconds)
             if event.step % _BOTTLENECK_INTERVAL == 0:
                 yield from self._once("slow-data", self._slow_data)
         elif isinstance(event, (fit.Observed, fit.Epoch, fit.Done)):
@@ -150,9 +150,7 @@ class RunDiagnosis:
             yield problem
 
     def _slow_data(self) -> Problem | None:
-        if self._waited < data_bottleneck.MIN_TOTAL:
-            return None
-        return data_bottleneck.find_data_bottleneck(self._report.document, self._catalogue, self._progress)
+        return self._waits.problem(self._report.document, self._catalogue)
 
     def _graph_breaks(self) -> Problem | None:
         if not self._breaks or self._curves.steps < graph_break_cost.MIN_STEP:

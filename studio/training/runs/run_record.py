@@ -65,7 +65,7 @@ def create_run_folder(runs: Path) -> Path:
             return folder
 
 
-_OF_ONE_RUN = ("last", "best", "ended", "message", "loss_problem", "problems")
+_OF_ONE_RUN = ("last", "best", "ended", "message", "loss_problem")
 """Fields that a resumed run does not keep."""
 
 

@@ -16,6 +16,7 @@ from engine import fit, nn
 from engine.io import atomic_file, load_file
 from studio.document.document_errors import FileError
 from studio.document.model import Document
+from studio.reference.mistakes import MISTAKES
 from studio.training import Failed, TrainingSession, Warned
 from studio.training.runs import run_checkpoints as checkpoints_module
 from studio.training.runs import run_record, run_recorder, run_resuming
@@ -124,6 +125,18 @@ def test_a_stopped_run_goes_on(session, digits, whole: Path, tmp_path: Path) -> 
     assert lines(tmp_path / "stopped")[-1]["reason"] == "stopped"
     resume(session, tmp_path / "stopped")
     assert_same_run(tmp_path / "stopped", whole)
+
+
+def test_problems_that_a_run_has_shown_stay_in_its_record(session, tmp_path: Path) -> None:
+    document = next(each for each in MISTAKES if each.name == "counted_calls").plant(tmp_path)
+    finished(session(document, out=tmp_path / "short", epochs=1))
+    file = tmp_path / "short" / "run.json"
+    content = json.loads(file.read_text())
+    [shown] = content["problems"]
+    earlier = {**shown, "code": "slow-data", "node": "batches"}
+    file.write_text(json.dumps({**content, "problems": [earlier, {**shown, "message": "Before."}]}))
+    resume(session, tmp_path / "short", epochs=2)
+    assert json.loads(file.read_text())["problems"] == [earlier, shown]
 
 
 def test_a_run_can_be_made_longer(session, digits, whole: Path, tmp_path: Path) -> None:

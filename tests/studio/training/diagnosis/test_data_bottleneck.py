@@ -8,20 +8,27 @@ import pytest
 
 from studio.document import edits
 from studio.document.files.project_templates import template
+from studio.document.model import Document
+from studio.lowering.problems.problem import Problem
 from studio.nodes import catalogue
-from studio.training.diagnosis.data_bottleneck import find_data_bottleneck
-from studio.training.run_progress import RunProgress
+from studio.training.diagnosis.data_bottleneck import WaitingTimes
 
 DOCUMENT = template("digits-mlp").document
 
 
-def progress(waiting: float | None = 0.43, pace: float = 0.028, step: int = 100) -> RunProgress:
-    return RunProgress(step=step, waiting_fraction=waiting, seconds_per_batch=pace)
+def problem_of(
+    share: float = 0.43, pace: float = 0.028, steps: int = 300, document: Document = DOCUMENT
+) -> Problem | None:
+    """The problem of a run whose steps take `pace` seconds, of which they wait a share."""
+    times = WaitingTimes()
+    for _ in range(steps):
+        times.add(share * pace, pace)
+    return times.problem(document, catalogue())
 
 
 def test_a_long_wait_is_a_problem_of_the_loader(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(os, "cpu_count", lambda: 8)
-    problem = find_data_bottleneck(DOCUMENT, catalogue(), progress())
+    problem = problem_of()
     assert problem is not None and problem.fix is not None
     assert (problem.code, problem.severity, problem.node) == ("slow-data", "warning", "batches")
     assert problem.message == (
@@ -33,15 +40,36 @@ def test_a_long_wait_is_a_problem_of_the_loader(monkeypatch: pytest.MonkeyPatch)
 def test_more_workers_where_there_are_some(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(os, "cpu_count", lambda: 6)
     some = edits.set_param(DOCUMENT, "batches", "workers", 2)
-    problem = find_data_bottleneck(some, catalogue(), progress())
+    problem = problem_of(document=some)
     assert problem is not None and "to 4" in problem.message
     all_of_them = edits.set_param(DOCUMENT, "batches", "workers", 6)
-    problem = find_data_bottleneck(all_of_them, catalogue(), progress())
+    problem = problem_of(document=all_of_them)
     assert problem is not None and problem.fix is None and "are too slow" in problem.message
 
 
 @pytest.mark.parametrize(
-    "quick", [progress(waiting=0.2), progress(waiting=None), progress(pace=0.003), progress(step=20)]
+    "quick",
+    [
+        problem_of(share=0.2),
+        problem_of(share=0),
+        problem_of(pace=0),
+        problem_of(pace=0.003),
+        problem_of(steps=20),
+        problem_of(steps=100),
+    ],
 )
-def test_accepted_settings(quick: RunProgress) -> None:
-    assert find_data_bottleneck(DOCUMENT, catalogue(), quick) is None
+def test_accepted_settings(quick: Problem | None) -> None:
+    assert quick is None
+
+
+def test_batches_that_other_work_delays_do_not_count() -> None:
+    times = WaitingTimes()
+    for number in range(400):
+        times.add(0.5 if number % 3 == 0 else 0.0005, 0.51 if number % 3 == 0 else 0.01)
+    assert times.problem(DOCUMENT, catalogue()) is None
+
+
+def test_a_machine_under_load_slows_all_parts_of_a_step() -> None:
+    assert problem_of(share=0.1, pace=0.2, steps=1000) is None
+    short = problem_of(share=0.7, pace=0.02, steps=100)
+    assert short is not None and short.code == "slow-data"
