@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from studio.document import LESSON_SUFFIX as SUFFIX
 from studio.document.model import Document, Json
-from studio.lessons.conditions import Condition, PortRef, Statistic, Which
+from studio.lessons.conditions import Condition, NodeRef, PortRef, Statistic, Which
 
 Text: TypeAlias = Annotated[str, Meta(max_length=4000)]
 Line: TypeAlias = Annotated[str, Meta(min_length=1, max_length=300)]
@@ -87,8 +87,8 @@ class Step(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
     """A few sentences of Markdown: emphasis, code, lists."""
     target: Target | None = None
     """The part of the window that it points at."""
-    nodes: tuple[str, ...] = ()
-    """Nodes that it points at on the canvas."""
+    nodes: tuple[NodeRef, ...] = ()
+    """Nodes that it points at on the canvas, each by name or as "@TYPE"."""
     keys: str = ""
     """How to do it with the keyboard."""
     prediction: Prediction | None = None

@@ -62,8 +62,8 @@ def check_step(step: Step, player: Player) -> StepCheck:
 
 
 def _missing(step: Step, player: Player) -> list[str]:
-    nodes = GraphView(player.situation().report).nodes
-    return [name for name in step.nodes if name not in nodes]
+    graph = GraphView(player.situation().report)
+    return [ref for ref in step.nodes if not graph.find(ref)]
 
 
 def _played_problems(played: PlayedStep) -> Iterator[str]:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 from msgspec.structs import replace
-from PySide6.QtCore import QMimeData, QPointF, Qt, QUrl
+from PySide6.QtCore import QMimeData, QPointF, QRectF, Qt, QUrl
 from PySide6.QtGui import QDropEvent
 from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
@@ -297,6 +297,18 @@ def test_terms_become_links_once_and_not_in_code() -> None:
         "Press Run. The Runs panel lists a [run](term:run)."
     )
     assert linked("**Loss** is a number.", ("loss",)) == "**[Loss](term:loss)** is a number."
+
+
+def test_a_step_points_at_nodes_that_the_learner_added(window: MainWindow, qtbot: QtBot) -> None:
+    assert window.lessons.open(shipped_lesson(FIRST))
+    session, canvas, guide = window.lessons.session, window.canvas, window.lessons.guide
+    assert session is not None and canvas is not None
+    step = next(step for step in session.steps if step.nodes == ("@nn.ReLU", "dropout"))
+    session.project.store.edit("Add", lambda document: edits.add(document, "my_relu", Node("nn.ReLU", at=(3000, 0))))
+    session.go(session.steps.index(step))
+    box = canvas.canvas_scene.boxes(frozenset(["my_relu"]))["my_relu"]
+    qtbot.waitUntil(lambda: canvas.camera.visible.contains(QRectF(box.left, box.top, box.width, box.height)))
+    assert guide.card.isVisible()
 
 
 def test_marks_are_left_out_of_plain_text() -> None:

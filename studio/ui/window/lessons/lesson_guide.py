@@ -173,8 +173,10 @@ def _target(session: LessonSession) -> Target | None:
 
 def _nodes(session: LessonSession) -> frozenset[str]:
     """The nodes that a step points at, on the canvas of the project."""
-    names = {path.partition(".")[0] for path in session.step.nodes}
-    return frozenset(names & session.project.store.document.nodes.keys())
+    nodes, step = session.project.store.document.nodes, session.step
+    types = {ref.removeprefix("@") for ref in step.nodes if ref.startswith("@")}
+    names = {path.partition(".")[0] for path in step.nodes}
+    return frozenset(name for name, node in nodes.items() if name in names or node.type in types)
 
 
 __all__ = ["LessonGuide"]

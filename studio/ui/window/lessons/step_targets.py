@@ -11,7 +11,7 @@ from studio.lessons.lesson import Target
 from studio.ui.canvas.camera import Camera
 from studio.ui.canvas.canvas_view import CanvasView
 from studio.ui.canvas.geometry import Box, bounds
-from studio.ui.canvas.level_of_detail import FULL_SCALE, READABLE
+from studio.ui.canvas.level_of_detail import PORTS_SCALE, READABLE
 from studio.ui.window.command_window import CommandWindow
 
 _NODE_MARGIN = 6
@@ -65,9 +65,9 @@ def _area_of_panel(dock: QDockWidget) -> Area | None:
 
 
 def _reveal(camera: Camera, rect: QRectF) -> None:
-    """Show nodes at a scale at which their names and values can be read, if they fit into the view."""
+    """Show nodes at a scale at which their names can be read and wires be drawn, if they fit into the view."""
     visible = camera.visible
-    if camera.scale >= FULL_SCALE and rect.width() < visible.width() and rect.height() < visible.height():
+    if camera.scale >= PORTS_SCALE and rect.width() < visible.width() and rect.height() < visible.height():
         camera.reveal(rect)
     else:
         camera.fit(rect, largest=max(camera.scale, READABLE))
