@@ -9,14 +9,16 @@ from typing import Annotated
 
 import typer
 
-from studio.cli.error_output import FAILED, InputError, print_error, print_json, print_text
+from studio.cli.error_output import FAILED, UNTRUSTED, InputError, print_error, print_json, print_text
 from studio.cli.error_reporting import report_errors
 from studio.cli.shared_options import Json, Trust, exit_if_untrusted, project_folder, read_project, runs_folder
+from studio.document.blocks.block_expansion import flat_document
 from studio.lessons.glossary import meanings, page_of
 from studio.lessons.lesson import SUFFIX, Lesson, student
 from studio.lessons.lesson_check import check_steps, evaluate_project, lesson_problems
 from studio.lessons.lesson_files import load, save, shipped_lesson, shipped_lessons
 from studio.lessons.situation import MeasuredRun, finished_runs
+from studio.lowering.user_code.document_code import untrusted_code
 
 COMMANDS = {
     "list": ("studio.cli.lesson_commands:list_lessons", "List the shipped lessons."),
@@ -77,7 +79,7 @@ def check(
         else:
             is_trusted = trust or not _is_file(name)
             if not is_trusted:
-                exit_if_untrusted(Path(name), lesson.document, as_json=as_json)
+                _exit_if_untrusted(lesson, as_json=as_json)
             is_sound = _check_solution(lesson, trust=is_trusted, as_json=as_json)
     if not is_sound:
         raise typer.Exit(FAILED)
@@ -109,6 +111,18 @@ def _lesson(name: str) -> Lesson:
 
 def _is_file(name: str) -> bool:
     return name.endswith(SUFFIX) or os.sep in name
+
+
+def _exit_if_untrusted(lesson: Lesson, *, as_json: bool) -> None:
+    """Exit with code 3 if the start project has Python code that the user does not trust."""
+    found = untrusted_code(flat_document(lesson.document))
+    if found:
+        nodes = ", ".join(path for paths in found.values() for path in paths)
+        message = f"{nodes} contains Python code that is not trusted. Read the code, then pass --trust to run it."
+        print_error(f"{lesson.key}: {message}")
+        if as_json:
+            print_json({"event": "failed", "message": message})
+        raise typer.Exit(UNTRUSTED)
 
 
 def _check_solution(lesson: Lesson, *, trust: bool, as_json: bool) -> bool:

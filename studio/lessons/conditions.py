@@ -145,9 +145,9 @@ class RunExists(BaseCondition, frozen=True, kw_only=True, tag="run"):
     """It trained at least this number of epochs."""
     resumed: bool = False
     """It was resumed from a checkpoint."""
-    least_graph_breaks: int | None = None
+    least_graph_breaks: Annotated[int, Meta(ge=0)] | None = None
     """Its steps were compiled, with at least this number of graph breaks."""
-    most_graph_breaks: int | None = None
+    most_graph_breaks: Annotated[int, Meta(ge=0)] | None = None
     """Its steps were compiled, with at most this number of graph breaks."""
     at_least: int = 1
     """Number of such runs."""

@@ -19,7 +19,7 @@ from studio.document.files.migrations import migrate
 from studio.document.files.project_format import dumps as project_text
 from studio.document.files.strict_json import decode, parse
 from studio.document.files.validation_messages import validation_problem
-from studio.lessons.lesson import Lesson, LessonContent, Step
+from studio.lessons.lesson import Choice, Lesson, LessonContent, Step
 from studio.lessons.solution_edits import check_edit
 
 VERSION = 1
@@ -105,6 +105,9 @@ def _check_steps(content: LessonContent) -> None:
         if step.id in seen:
             raise JsonError(f"{location}.id", f"{format_json(step.id)} occurs twice", "Rename one of the two.")
         seen.add(step.id)
+        if isinstance(step.prediction, Choice) and (step.prediction.right or 0) >= len(step.prediction.options):
+            problem = f"is {step.prediction.right}, but there are {len(step.prediction.options)} options"
+            raise JsonError(f"{location}.prediction.right", problem, "Set it to the index of an option, from 0.")
         for index, edit in enumerate(step.solution):
             check_edit(edit, f"{location}.solution[{index}]")
         for index, condition in enumerate(step.conditions):

@@ -42,14 +42,14 @@ def validation_problem(error: msgspec.ValidationError, raw: object, declared: ty
     if (field := _FIELD.fullmatch(message)) is not None:
         if field["kind"] == "missing required":
             return JsonError(where, f'has no field "{field["field"]}"', "Add it, or remove the whole entry.")
-        inner: Any = _type_at(declared, path)
+        inner: Any = _type_at(declared, path, raw)
         names = inner.__struct_fields__ if isinstance(inner, type) and issubclass(inner, msgspec.Struct) else ()
         return unknown_field(child_path(where, field["field"]), names)
     value = _value_at(raw, path)
     setting = TRAINING_SETTINGS.get(path.removeprefix(".")) if declared is TrainingSettings else None
     if setting is not None:
         return JsonError(where, f"must be {setting.allowed}, not {_format(value)}")
-    return JsonError(where, _problem(message, value, declared, path))
+    return JsonError(where, _problem(message, value, declared, path, raw))
 
 
 def unknown_field(location: str, names: tuple[str, ...]) -> JsonError:
@@ -59,7 +59,7 @@ def unknown_field(location: str, names: tuple[str, ...]) -> JsonError:
     return JsonError(location, "is not a known field", remedy)
 
 
-def _problem(message: str, value: object, declared: type[Any], path: str) -> str:
+def _problem(message: str, value: object, declared: type[Any], path: str, raw: object) -> str:
     if "of length >= 1" in message:
         return "must not be empty"
     if (match := _LENGTH.fullmatch(message)) is not None:
@@ -70,20 +70,45 @@ def _problem(message: str, value: object, declared: type[Any], path: str) -> str
     if (match := _TYPE.fullmatch(message)) is not None:
         return f"must be {_type_names(match['types'])}, not {_format(value)}"
     if message.startswith("Invalid enum value"):
-        choices = get_args(_type_at(declared, path))
+        choices = get_args(_type_at(declared, path, raw))
+        return f"must be one of {', '.join(map(repr, choices))}, not {_format(value)}"
+    if message.startswith("Invalid value"):  # of the field that selects one of several classes
+        choices = _classes(_type_at(declared, path.rpartition(".")[0], raw))
         return f"must be one of {', '.join(map(repr, choices))}, not {_format(value)}"
     return f"is invalid: {message[:1].lower()}{message[1:]}"
 
 
-def _type_at(declared: Any, path: str) -> Any:
-    """The type at a path of fields such as ".fitted.part", without None."""
+def _type_at(declared: Any, path: str, raw: object) -> Any:
+    """The type at a path such as ".steps[0].fitted", without None; of several classes that of the value there."""
+    at = ""
     for match in _STEP.finditer(path):
-        if match["key"] is None or not (isinstance(declared, type) and issubclass(declared, msgspec.Struct)):
+        at += match[0]
+        if isinstance(declared, type) and issubclass(declared, msgspec.Struct) and match["key"] is not None:
+            declared = get_type_hints(declared)[match["key"]]
+        elif match["index"] is not None and get_origin(declared) in (list, tuple):
+            declared = get_args(declared)[0]
+        else:
             break
-        declared = get_type_hints(declared)[match["key"]]
         if get_origin(declared) in (Union, UnionType):
-            declared = next(each for each in get_args(declared) if each is not type(None))
+            several = [each for each in get_args(declared) if each is not type(None)]
+            declared = several[0] if len(several) == 1 else _of_value(declared, _value_at(raw, at))
     return cast("Any", declared)
+
+
+def _of_value(union: Any, value: object) -> Any:
+    """The class that a value selects by its tag; the union if there is none, the first member without classes."""
+    classes = _classes(union)
+    if not classes:
+        return next(each for each in get_args(union) if each is not type(None))
+    field = next(iter(classes.values())).__struct_config__.tag_field
+    tag = cast("dict[str, Any]", value).get(str(field)) if isinstance(value, dict) else None
+    return classes.get(tag, union) if isinstance(tag, str) else union
+
+
+def _classes(union: Any) -> dict[str, type[msgspec.Struct]]:
+    """The classes of a union by their tag."""
+    found = [each for each in get_args(union) if isinstance(each, type) and issubclass(each, msgspec.Struct)]
+    return {str(each.__struct_config__.tag): each for each in found}
 
 
 def _type_names(types: str) -> str:

@@ -59,7 +59,22 @@ def _damaged(**changes: Any) -> str:
         ({"project__nodes__table__type": 3}, "project.nodes.table"),
         ({"colour": "red"}, "colour"),
         ({"steps__1__id": "table"}, 'steps[1].id: "table" occurs twice'),
-        ({"steps__0__conditions": [{"check": "telepathy"}]}, "steps[0].conditions[0].check"),
+        (
+            {"steps__0__conditions": [{"check": "telepathy"}]},
+            "steps[0].conditions[0].check must be one of 'node', 'parameter', ",
+        ),
+        ({"steps__0__conditions": [{"check": "run", "resumd": True}]}, "Did you mean resumed?"),
+        ({"steps__0__conditions": [{"check": "run", "x": 1}]}, "choose one of: goal, feedback, settings, params,"),
+        (
+            {"steps__0__conditions": [{"check": "value", "output": "a.b", "statistic": "max "}]},
+            "must be one of 'value',",
+        ),
+        ({"steps__0__conditions": [{"check": "run", "least_graph_breaks": -1}]}, "≥ 0"),
+        (
+            {"steps__0__prediction": {"kind": "choice", "question": "?", "options": ["a", "b"], "right": 2}},
+            "steps[0].prediction.right is 2, but there are 2 options",
+        ),
+        ({"steps__0__prediction": {"kind": "choise", "question": "?"}}, "must be one of 'choice', 'number', 'curve'"),
         ({"steps__0__conditions": [{"check": "selected"}]}, 'has no field "node"'),
         ({"steps__0__solution": [{"exec": "import os"}]}, "steps[0].solution[0] is not a known edit"),
         ({"steps__0__solution": [{"set": "table", "param": "size"}]}, 'has no field "value"'),
