@@ -22,6 +22,9 @@ _MAX_DIMENSIONS = 32
 _MAX_SIZE_DIGITS = 19
 """Digits of a 64-bit integer."""
 
+_LONGEST_TEXT = 4096
+"""Bytes of one text."""
+
 _FIELD = r"""(['"])(?P<name>descr|fortran_order|shape)\1\s*:\s*(?P<value>{})""".format(
     r"""'[^'"\\]*'|"[^'"\\]*"|True|False|\([\dL,\s]*\)|\[.*\]"""
 )
@@ -39,12 +42,13 @@ class NPYHeader(NamedTuple):
     dtype: np.dtype[Any]
 
 
-def read_header(file: IO[bytes], name: str) -> NPYHeader:
+def read_header(file: IO[bytes], name: str, *, allow_text: bool = False) -> NPYHeader:
     """Read the header at the position of `file` and leave the position at the start of the data.
 
     Args:
         file: a file, or a member of an archive
         name: name of the array in errors
+        allow_text: accept arrays of text, such as labels
 
     Raises:
         DataError: the header is damaged, or the array does not contain numbers.
@@ -57,7 +61,7 @@ def read_header(file: IO[bytes], name: str) -> NPYHeader:
         shape_texts = _SIZE.findall(shape)
         if len(shape_texts) > _MAX_DIMENSIONS or any(len(size) > _MAX_SIZE_DIGITS for size in shape_texts):
             raise ValueError(f"the shape has {len(shape_texts)} dimensions or a size beyond 64 bits")
-        return NPYHeader(tuple(map(int, shape_texts)), is_fortran == "True", _dtype(descr, name))
+        return NPYHeader(tuple(map(int, shape_texts)), is_fortran == "True", _dtype(descr, name, allow_text=allow_text))
     except DataError:
         raise
     except (ValueError, TypeError, struct.error) as error:
@@ -98,7 +102,7 @@ def _fields(text: str) -> dict[str, str]:
     return fields
 
 
-def _dtype(descr: str, name: str) -> np.dtype[Any]:
+def _dtype(descr: str, name: str, *, allow_text: bool) -> np.dtype[Any]:
     if descr[0] == "[":
         raise DataError(f"{name}: has a structured dtype, but numbers are needed. Save an array of numbers.")
     found = _DESCR.fullmatch(descr)
@@ -107,6 +111,8 @@ def _dtype(descr: str, name: str) -> np.dtype[Any]:
     if found["kind"] == "O":
         raise DataError(f"{name}: contains Python objects, which are never loaded. Save an array of numbers.")
     dtype = np.dtype(descr[1:-1])
+    if allow_text and dtype.kind in "US" and 0 < dtype.itemsize <= _LONGEST_TEXT:
+        return dtype
     if dtype.kind not in "iufb" or dtype.itemsize > 8:
         raise DataError(f"{name}: has dtype {dtype}, but numbers are needed. Save an array of numbers.")
     return dtype

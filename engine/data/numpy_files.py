@@ -9,6 +9,7 @@ import struct
 import zipfile
 import zlib
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Annotated, Any, BinaryIO, Literal
 
@@ -116,8 +117,11 @@ verified_members: LRUCache[None] = LRUCache(256)
 """Archive members whose checksum was correct."""
 
 
-def read_array_headers(path: Path) -> dict[str, StoredArray]:
+def read_array_headers(path: Path, *, allow_text: bool = False) -> dict[str, StoredArray]:
     """The arrays of a .npz file by name, or of a .npy file under an empty name. Reads headers only.
+
+    Args:
+        allow_text: accept arrays of text
 
     Raises DataError for another format, for Python objects, and for a wrong size.
     """
@@ -125,7 +129,7 @@ def read_array_headers(path: Path) -> dict[str, StoredArray]:
         start = file.read(len(MAGIC))
         file.seek(0)
         if start == MAGIC:
-            shape, is_fortran, dtype = read_header(file, str(path))
+            shape, is_fortran, dtype = read_header(file, str(path), allow_text=allow_text)
             found = StoredArray(path, "", shape, dtype, is_fortran, file.tell())
             _check_size(found, os.fstat(file.fileno()).st_size - file.tell())
             return {"": found}
@@ -134,7 +138,9 @@ def read_array_headers(path: Path) -> dict[str, StoredArray]:
         try:
             with zipfile.ZipFile(file) as archive:
                 members = [info for info in archive.infolist() if info.filename.endswith(".npy")]
-                return {info.filename[:-4]: _read_member_header(path, file, archive, info) for info in members}
+                return {
+                    info.filename[:-4]: _read_member_header(path, file, archive, info, allow_text) for info in members
+                }
         except DataError:
             raise
         except _DAMAGE_ERRORS as error:
@@ -147,7 +153,8 @@ def read_array_headers(path: Path) -> dict[str, StoredArray]:
 class NPY(HeldOutSplits):
     """Inputs and targets in two .npy files or one .npz file, one sample per row.
 
-    Uncompressed files are memory-mapped. Python objects are rejected, because unpickling them could run code.
+    Targets of text, and the labels -1 and 1, become class numbers in ascending order. Uncompressed files are
+    memory-mapped. Python objects are rejected, because unpickling them could run code.
 
     Args:
         path: .npy file of the inputs, or .npz file
@@ -167,16 +174,21 @@ class NPY(HeldOutSplits):
         task: Literal["auto", "classes", "numbers"] = "auto",
         validation: Share = 0.2,
     ) -> None:
-        arrays = read_array_headers(required_path("NPY", "path", path, "file"))
+        arrays = read_array_headers(required_path("NPY", "path", path, "file"), allow_text=True)
         if "" in arrays:
             if not targets:
                 raise DataError(f"{path}: contains only one array. Set targets to the file with the targets.")
             self._inputs = arrays[""]
             self._targets = _get_array(
-                read_array_headers(required_path("NPY", "targets", targets, "file")), "", targets
+                read_array_headers(required_path("NPY", "targets", targets, "file"), allow_text=True), "", targets
             )
         else:
             self._inputs, self._targets = (_get_array(arrays, name, path) for name in (input_name, target_name))
+        for array in (self._inputs, *([self._targets] if task == "numbers" else [])):
+            if _is_text(array):
+                raise DataError(
+                    f"{array.name}: has dtype {array.dtype}, but numbers are needed. Save an array of numbers."
+                )
         for array in (self._inputs, self._targets):
             if not array.shape:
                 raise DataError(f"{array.name}: is a single number. Save an array with one row per sample.")
@@ -188,24 +200,48 @@ class NPY(HeldOutSplits):
         if not count:
             raise DataError(f"{self._inputs.name}: has no rows. Save an array with one row per sample.")
         shape, is_whole = self._targets.shape[1:], self._targets.dtype.kind in "iub"
-        may_be_classes = is_whole and math.prod(shape) == 1
+        may_be_classes = (is_whole or _is_text(self._targets)) and math.prod(shape) == 1
+        if _is_text(self._targets) and not may_be_classes:
+            raise DataError(
+                f"{self._targets.name}: is {format_shape(self._targets.shape)} texts, but classes need one text per "
+                "sample. Save an array with one label per row."
+            )
         if task == "classes" and not may_be_classes:
             raise DataError(
                 f"{self._targets.name}: is {format_shape(self._targets.shape)} {self._targets.dtype}, but classes need "
                 "one integer per sample. Set task to numbers."
             )
         self._are_classes = may_be_classes and task != "numbers"
-        target_dtype = float32 if is_whole and task == "numbers" else _native_dtype(self._targets)
-        target = Spec((), int64) if self._are_classes else Spec(shape or (1,), target_dtype)
+        if self._are_classes:
+            target = Spec((), int64)
+        else:
+            target_dtype = float32 if is_whole and task == "numbers" else _native_dtype(self._targets)
+            target = Spec(shape or (1,), target_dtype)
         super().__init__(Spec(self._inputs.shape[1:], _native_dtype(self._inputs)), target, validation)
 
     @property
     def classes(self) -> int | None:
+        if self._labels is not None:
+            return len(self._labels)
         return int(self._read_targets().max()) + 1 if self._are_classes else None
 
     @property
     def class_names(self) -> tuple[str, ...]:
-        return ()
+        if self._labels is None:
+            return ()
+        is_bytes = self._labels.dtype.kind == "S"
+        return tuple(each.decode("utf-8", "replace") if is_bytes else str(each) for each in self._labels.tolist())
+
+    @cached_property
+    def _labels(self) -> NDArray[Any] | None:
+        """Labels in the order of their class numbers: texts, or -1 and 1. None if the targets are class numbers."""
+        if not self._are_classes:
+            return None
+        targets = self._targets.read().reshape(-1)
+        if _is_text(self._targets):
+            return np.unique(targets)
+        is_signs = self._targets.dtype.kind == "i" and targets.min() == -1 and bool((np.abs(targets) == 1).all())
+        return np.array([-1, 1]) if is_signs else None
 
     @property
     def samples(self) -> Samples:
@@ -221,6 +257,8 @@ class NPY(HeldOutSplits):
             if self.target.dtype == float32 and targets.dtype.kind in "iub":
                 targets = targets.astype(np.float32)
             return targets[:, np.newaxis] if targets.ndim == 1 else targets
+        if self._labels is not None:
+            return np.searchsorted(self._labels, targets.reshape(-1)).astype(np.int64)
         labels = targets.reshape(-1).astype(np.int64)
         if labels.min() < 0:
             raise DataError(
@@ -230,10 +268,12 @@ class NPY(HeldOutSplits):
         return labels
 
 
-def _read_member_header(path: Path, raw: BinaryIO, archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> StoredArray:
+def _read_member_header(
+    path: Path, raw: BinaryIO, archive: zipfile.ZipFile, info: zipfile.ZipInfo, allow_text: bool
+) -> StoredArray:
     name = info.filename[:-4]
     with archive.open(info) as file:
-        shape, is_fortran, dtype = read_header(file, f"{path}: {name}")
+        shape, is_fortran, dtype = read_header(file, f"{path}: {name}", allow_text=allow_text)
         header = file.tell()
     is_compressed = info.compress_type != zipfile.ZIP_STORED
     offset = -1 if is_compressed else _data_offset(raw, info) + header
@@ -281,6 +321,10 @@ def _get_array(arrays: dict[str, StoredArray], name: str, path: str) -> StoredAr
         names = ", ".join(map(repr, arrays)) or "none"
         raise DataError(f"{path}: has no array {name!r}. It has {names}. Set input_name and target_name.")
     return arrays[name]
+
+
+def _is_text(array: StoredArray) -> bool:
+    return array.dtype.kind in "US"
 
 
 def _native_dtype(array: StoredArray) -> DType:

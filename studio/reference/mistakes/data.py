@@ -192,6 +192,11 @@ def _from_one(folder: Path, outputs: int) -> Document:
     return network(arrays(folder, inputs, targets + 1), outputs=outputs)
 
 
+def _tens(folder: Path, outputs: int) -> Document:
+    inputs, targets = points()
+    return network(arrays(folder, inputs, targets * 10 + 10), outputs=outputs)
+
+
 def _binary(folder: Path, values: tuple[float, float], loss: str) -> Document:
     inputs, targets = points(classes=2)
     found = np.asarray(values, np.float32)[targets][:, np.newaxis]
@@ -311,6 +316,8 @@ DATA = (
     _planted("price_in_another_currency", "target-among-inputs", "source", _other_currency),
     _planted("prices_as_classes", "numbers-as-classes", "source", _prices),
     _planted("identifiers_as_classes", "identifier-as-target", "source", _identifiers, has_fix=False),
+    _planted("labels_with_gaps", "labels-with-gaps", "source", partial(_tens, outputs=31), goal=_LEARNED),
+    _planted("labels_with_gaps_and_few_scores", "labels-with-gaps", "source", partial(_tens, outputs=3), goal=_LEARNED),
     _planted("labels_from_one", "labels-from-one", "source", partial(_from_one, outputs=4), goal=_LEARNED),
     _planted(
         "signs_at_binary_cross_entropy",

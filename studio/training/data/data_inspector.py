@@ -35,6 +35,7 @@ _CLASS_COUNTS = frozenset({"too-few-classes", "too-many-classes"})
 REPLACED = {
     "sorted-samples": frozenset({"not-shuffled"}),
     "labels-from-one": _CLASS_COUNTS,
+    "labels-with-gaps": _CLASS_COUNTS,
     "numbers-as-classes": _CLASS_COUNTS,
     "identifier-as-target": _CLASS_COUNTS,
 }

@@ -175,6 +175,47 @@ def test_integers_can_be_regression_targets(tmp_path: Path, shape: tuple[int, ..
             _ = data.NPY(str(tmp_path / "a.npz")).classes
 
 
+@pytest.mark.parametrize("packed", [False, True])
+@pytest.mark.parametrize("dtype", ["<U5", ">U5", "S5"])
+def test_texts_are_class_names_in_ascending_order(tmp_path: Path, dtype: str, packed: bool) -> None:
+    names = np.array(["setosa"[:5], "virgi", "ä" if "U" in dtype else "a", "setos"], dtype)
+    source = data.NPY(npz(tmp_path / "a.npz", packed, x=np.ones((4, 2), np.float32), y=names), validation=0)
+    found = sorted({"setos", "virgi", "ä" if "U" in dtype else "a"})
+    assert (source.target, source.classes, source.class_names) == (Spec((), dtypes.int64), 3, tuple(found))
+    expected = [
+        found.index("setos"),
+        found.index("virgi"),
+        found.index("ä" if "U" in dtype else "a"),
+        found.index("setos"),
+    ]
+    targets = np.asarray(source.train.targets(np.arange(4)))
+    assert targets.tolist() == expected and targets.dtype == np.int64
+
+
+def test_signs_are_two_classes(tmp_path: Path) -> None:
+    signs = np.array([1, -1, -1, 1], np.int8)
+    source = data.NPY(npz(tmp_path / "a.npz", x=np.ones((4, 2), np.float32), y=signs), validation=0)
+    assert (source.classes, source.class_names) == (2, ("-1", "1"))
+    assert np.asarray(source.train.targets(np.arange(4))).tolist() == [1, 0, 0, 1]
+    numbers = data.NPY(str(tmp_path / "a.npz"), task="numbers", validation=0)
+    assert np.asarray(numbers.train.targets(np.arange(4))).tolist() == [[1.0], [-1.0], [-1.0], [1.0]]
+    assert numbers.class_names == ()
+
+
+def test_texts_are_refused_where_numbers_are_needed(tmp_path: Path) -> None:
+    texts, ones = np.array(["a", "b"]), np.ones((2, 2), np.float32)
+    for arrays, options, message in (
+        ({"x": texts, "y": np.arange(2)}, {}, "x: has dtype <U1, but numbers are needed"),
+        ({"x": ones, "y": texts}, {"task": "numbers"}, "y: has dtype <U1, but numbers are needed"),
+        ({"x": ones, "y": np.array([["a", "b"]] * 2)}, {}, "y: is 2×2 texts, but classes need one text per sample"),
+        ({"x": ones, "y": np.array(["a" * 2000, "b"])}, {}, "y: has dtype <U2000, but numbers are needed"),
+    ):
+        with pytest.raises(DataError, match=message):
+            data.NPY(npz(tmp_path / "a.npz", **arrays), **options)  # type: ignore[arg-type]
+    unused = data.NPY(npz(tmp_path / "a.npz", x=ones, y=np.arange(2), names=texts), validation=0)
+    assert unused.class_names == ()
+
+
 def test_fractions_are_not_classes(tmp_path: Path) -> None:
     np.savez(tmp_path / "a.npz", x=np.ones((4, 2)), y=np.ones(4))
     with pytest.raises(DataError, match=r"is 4 float64, but classes need one integer .* Set task to numbers"):

@@ -44,7 +44,7 @@ def _check_count(flow: Dataflow, loss: str, targets: Targets) -> Iterator[Proble
         message = f"All targets of {source} have the same class, so {loss} has nothing to learn. Check its labels."
         yield Problem("warning", "one-class", message, node=source, affected=loss)
         return
-    if found == classes - 1 and (problem := _labels_from_one(flow, targets, classes)) is not None:
+    if found < classes and (problem := _misnumbered(flow, targets, classes, found)) is not None:
         yield problem
         return
     yield _different_count(flow, loss, end, found, classes)
@@ -64,23 +64,28 @@ def _different_count(flow: Dataflow, loss: str, end: Endpoint, found: int, class
     return Problem("warning", "too-many-classes", message, node=cause, fix=fix, evidence=evidence)
 
 
-def _labels_from_one(flow: Dataflow, targets: Targets, classes: int) -> Problem | None:
-    """Labels that begin at 1, so that one more class than there are labels is counted."""
+def _misnumbered(flow: Dataflow, targets: Targets, classes: int, scores: int) -> Problem | None:
+    """Labels that begin at 1, or have gaps, so that more classes than there are labels are counted."""
     values = target_values(flow, targets)
-    if values is None or values.low != 1 or classes > MAX_LISTED_LABELS:
+    if values is None or classes > MAX_LISTED_LABELS:
         return None
     loader = targets.loader
     input_port = Endpoint(loader, flow.facts[loader].type.inputs[0].name)
-    labels = list(range(1, classes))
+    code, labels = "labels-from-one", list(range(1, classes))
+    which = f"range from 1 to {classes - 1}"
+    if values.low != 1 or scores != classes - 1:
+        code, labels = "labels-with-gaps", [int(value) for value in values.distinct]
+        if len(labels) != scores or scores < 2 or labels[-1] != classes - 1:
+            return None  # the samples that were looked at have other labels than the rest
+        which = f"are {', '.join(map(str, labels[:-1]))} and {labels[-1]}"
     message = (
-        f"The labels of {targets.source} range from 1 to {classes - 1}, but classes are numbered from 0. "
-        f"Insert Label encode before {loader}."
+        f"The labels of {targets.source} {which}, but classes are numbered from 0. Insert Label encode before {loader}."
     )
-    node = Node(LABEL_ENCODE, {"labels": labels, "on": "targets"})
+    node = Node(LABEL_ENCODE, {"labels": [*labels], "on": "targets"})
     title = f"Insert Label encode before {loader}"
     fix = quick_fixes.insert(input_port, node, title=title, input_port="samples", output_port="samples")
-    evidence = {"lowest": 1, "highest": classes - 1}
-    return Problem("error", "labels-from-one", message, node=targets.source, fix=fix, evidence=evidence)
+    evidence = {"lowest": labels[0], "highest": classes - 1}
+    return Problem("error", code, message, node=targets.source, fix=fix, evidence=evidence)
 
 
 def class_weights(flow: Dataflow, name: str, facts: NodeFacts) -> Problem | None:

@@ -66,6 +66,11 @@ SCORES = (
         "Classes are numbered from 0, so the scores of a network begin with that of class 0.",
     ),
     Diagnosis(
+        "labels-with-gaps",
+        "Labels with gaps",
+        "Classes are numbered from 0 without gaps. Numbers that do not occur get scores that are never a target.",
+    ),
+    Diagnosis(
         "wrong-target",
         "Wrong kind of target",
         "A classification loss expects class indices as targets; a regression loss expects numbers.",

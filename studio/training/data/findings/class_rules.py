@@ -15,7 +15,7 @@ from studio.lowering.checks.size_origins import origin_of_size
 from studio.lowering.problems import quick_fixes
 from studio.lowering.problems.problem import Fix, Problem
 from studio.nodes.types import Role
-from studio.training.data.findings.convention_rules import begins_at_one
+from studio.training.data.findings.convention_rules import misnumbered_labels
 from studio.training.data.findings.data_context import DataContext, examples, listed
 from studio.training.data.findings.data_fixes import add_metric
 from studio.training.data.findings.sample_reading import targets_at
@@ -197,7 +197,7 @@ def _for_numbers(data: DataContext) -> list[Fix]:
 
 
 def _missing_classes(data: DataContext) -> Iterator[Problem]:
-    if data.loader is not None and begins_at_one(data) is not None:
+    if data.loader is not None and misnumbered_labels(data) is not None:
         return
     for part in data.found.parts:
         if sum(part.classes) + len(part.strays) < part.samples:

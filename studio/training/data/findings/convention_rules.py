@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
 from studio.document.model import Document, Endpoint, Json
 from studio.lowering.analysis.input_scale import to_json_value
+from studio.lowering.checks.losses.class_counts import MAX_LISTED_LABELS
 from studio.lowering.checks.losses.targets import targets_of
 from studio.lowering.checks.size_origins import origin_of_size
 from studio.lowering.problems import quick_fixes
 from studio.lowering.problems.problem import Fix, Problem
 from studio.nodes.types import Role
-from studio.training.data.findings.data_context import DataContext
+from studio.training.data.findings.data_context import DataContext, listed
 from studio.training.data.findings.data_fixes import insert_transform
 from studio.training.data.findings.sample_reading import inputs_at, targets_at
 
@@ -39,7 +40,7 @@ def convention_problems(data: DataContext) -> Iterator[Problem]:
         if node_type.key in PROBABILITY_LOSSES | SIGN_LOSSES:
             yield from _outside(data, loss, end, is_sign=node_type.key in SIGN_LOSSES)
         elif node_type.key in CLASS_LOSSES and end.port == "target":
-            yield from _from_one(data, loss)
+            yield from _misnumbered(data, loss)
 
 
 def _are_many_classes(data: DataContext, loss: str) -> bool:
@@ -92,20 +93,25 @@ def _rescaling(data: DataContext, low: float, high: float, *, on: str, is_sign: 
     return insert_transform(data.last, "transforms.Normalize", params, on=on, title=title)
 
 
-def _from_one(data: DataContext, loss: str) -> Iterator[Problem]:
-    """Class numbers that begin at 1."""
-    counts = begins_at_one(data)
-    if counts is None:
-        return
-    if _scores(data, loss) == counts:
+def _misnumbered(data: DataContext, loss: str) -> Iterator[Problem]:
+    """Class numbers that begin at 1, or that have gaps."""
+    labels = misnumbered_labels(data)
+    if labels is None or _scores(data, loss) == len(labels):
         return  # the check reports it
+    first, last = labels[0], labels[-1]
+    is_range = len(labels) == last - first + 1
+    which = f"range from {first} to {last}" if is_range else f"are {listed([str(label) for label in labels])}"
+    unused = "a class 0" if first == 1 and is_range else f"{last + 1 - len(labels)} classes without samples"
+    has_scores = _scores(data, loss) == last + 1
+    consequence = f", and {loss} has a score for {unused}" if has_scores else ""
     message = (
-        f"The labels of {data.source.name} range from 1 to {counts}, but classes are numbered from 0, and {loss} has a "
-        "score for a class 0. Add Label encode to the targets."
+        f"The labels of {data.source.name} {which}, but classes are numbered from 0{consequence}. "
+        "Add Label encode to the targets."
     )
-    fix = _encoding(data, loss, counts)
-    evidence = {"lowest": 1, "highest": counts}
-    yield Problem("warning", "labels-from-one", message, node=data.source.name, fix=fix, evidence=evidence)
+    fix = _encoding(data, loss, labels)
+    evidence = {"lowest": first, "highest": last, "labels": len(labels)}
+    code = "labels-from-one" if first == 1 and is_range else "labels-with-gaps"
+    yield Problem("warning", code, message, node=data.source.name, fix=fix, evidence=evidence)
 
 
 def _scores(data: DataContext, loss: str) -> int | None:
@@ -115,19 +121,23 @@ def _scores(data: DataContext, loss: str) -> int | None:
     return number if isinstance(number, int) else None
 
 
-def begins_at_one(data: DataContext) -> int | None:
-    """The highest class number if class 0 is the only one without samples and the classes have no names."""
+def misnumbered_labels(data: DataContext) -> list[int] | None:
+    """The labels if they begin at 1, or at most half of the numbers up to the highest one occur, and have no names."""
     counts = np.sum([part.classes for part in data.found.parts], axis=0) if data.found.class_names else np.empty(0)
     is_read = sum(int(count) for count in counts) >= sum(part.samples for part in data.found.parts)
-    if len(counts) < 3 or not is_read or counts[0] or not counts[1:].all() or data.preview.after.class_names:
+    if len(counts) < 3 or not is_read or data.preview.after.class_names:
         return None
-    return len(counts) - 1
+    labels = [int(label) for label in np.flatnonzero(counts)]
+    begins_at_one = not counts[0] and len(labels) == len(counts) - 1
+    has_gaps = 2 <= len(labels) <= min(len(counts) // 2, MAX_LISTED_LABELS)
+    return labels if begins_at_one or has_gaps else None
 
 
-def _encoding(data: DataContext, loss: str, classes: int) -> Fix | None:
+def _encoding(data: DataContext, loss: str, found: Sequence[int]) -> Fix | None:
     if data.last is None or data.flow is None:
         return None
-    labels: list[Json] = list(range(1, classes + 1))
+    labels: list[Json] = [*found]
+    classes = len(labels)
     inserted = insert_transform(
         data.last, "transforms.LabelEncode", {"labels": labels}, on="targets", title="Insert Label encode"
     )
@@ -151,4 +161,4 @@ def _sizing(data: DataContext, loss: str, classes: int) -> Fix | None:
     return None if out is None else quick_fixes.assign(cause, out, classes)
 
 
-__all__ = ["begins_at_one", "convention_problems"]
+__all__ = ["convention_problems", "misnumbered_labels"]
