@@ -18,6 +18,7 @@ from studio.training.runs.metric_points import MetricPoints
 from studio.training.runs.run_history import Run
 from studio.ui.panels.runs import curves_item
 from studio.ui.panels.runs.curve_plot import CurvePlot, PlotOptions
+from studio.ui.theme import theme
 
 
 def run(number: int, points: int) -> Run:
@@ -154,3 +155,14 @@ def test_plot_accepts_no_drops(plot: CurvePlot) -> None:
     )
     QApplication.sendEvent(plot.viewport(), event)
     assert not plot.viewport().acceptDrops() and not event.isAccepted()
+
+
+def test_values_below_1_are_shown_unscaled_after_a_change_of_the_theme(qtbot: QtBot, plot: CurvePlot) -> None:
+    plot.show()
+    plot.item.getViewBox().setYRange(0.1, 0.4)
+    QApplication.processEvents()
+    theme.manager().set_mode("dark")
+    QApplication.processEvents()
+    scale = plot.getAxis("left").autoSIPrefixScale
+    theme.manager().set_mode("light")
+    assert scale == 1

@@ -141,3 +141,25 @@ def test_pictures_are_drawn_in_both_themes(qtbot: QtBot, mode: Mode) -> None:
         image = plot.grab().toImage()
         assert image.pixelColor(2, 2).name() == theme.current().color("surface").name()
     theme.manager().set_mode("light")
+
+
+def test_ticks_of_a_picture_are_its_values_after_a_smaller_one(qtbot: QtBot) -> None:
+    host = QWidget()
+    qtbot.addWidget(host)
+    plot = ExperimentPlot(host)
+    host.show()
+    plot.show_picture(Bars("Share", ("a", "b"), (0.2, 0.4)))
+    QApplication.processEvents()
+    plot.show_picture(Bars("Number of targets", ("0", "1"), (30.0, 50.0)))
+    QApplication.processEvents()
+    assert plot.getAxis("bottom").autoSIPrefixScale == 1
+
+
+def test_text_without_a_picture_begins_at_the_top(qtbot: QtBot, window: MainWindow, project: Project) -> None:
+    dialog = opened(qtbot, window, project)
+    view = dialog.view
+    qtbot.waitUntil(lambda: "check" in view.outcomes, timeout=PATIENCE_MS)
+    item = view.list.item(0)
+    QTest.mouseClick(view.list.viewport(), Qt.MouseButton.LeftButton, pos=view.list.visualItemRect(item).center())
+    qtbot.waitUntil(lambda: view.plot.isHidden() and view.summary.y() < view.question.geometry().bottom() + 30)
+    dialog.close()

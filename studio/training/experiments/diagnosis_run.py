@@ -45,6 +45,9 @@ EXPERIMENTS: tuple[Experiment, ...] = (
 _CAUSES = ("labels", "check", "initial-loss", "rate", "gradients", "inputs", "updates", "shuffled", "overfit")
 """Experiments from the most to the least specific: the first one with a problem names the cause."""
 
+_RATES = ("learning-rate-too-low", "learning-rate-too-high", "learning-rate-zero", "learning-rate-high")
+"""Problems of the check that the sweep measures."""
+
 
 @dataclass(frozen=True, slots=True)
 class Conclusion:
@@ -129,6 +132,8 @@ def conclude(results: tuple[Result, ...], report: Report, seconds: float) -> Con
         )
         return Conclusion(text, None, results, seconds)
     first = next(failed[key] for key in _CAUSES if key in failed)
+    if "rate" in failed and first.problems and first.problems[0].code in _RATES:
+        first = failed["rate"]  # its learning rate was tried
     cause = next(iter(first.problems), None)
     if not shows_failure:
         text = f"The loss falls in a short training, but the check has a warning: {first.problems[0].message}"

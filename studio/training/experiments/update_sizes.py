@@ -12,6 +12,7 @@ from studio.training.experiments.project_copy import ProjectCopy
 _STEPS = 5
 _SMALLEST, _LARGEST = 1e-6, 1.0
 """Updates outside are far from usual ones, which change weights by 0.01% to 10% in a step."""
+_USUAL = 1e-4, 0.1
 _BARS = 24
 
 
@@ -31,13 +32,16 @@ def _run(copy: ProjectCopy, outcomes: Outcomes) -> Iterator[Step]:
         text = f"{still[0]} does not change in training: its update is 0 in {_STEPS} steps."
         yield Outcome("problem", text, "Look at the gradient flow.", evidence, picture)
         return
+    text = f"A step changes weights by {median:.2g} of their size (median of {len(ratios)} layers)"
+    if _USUAL[0] <= median <= _USUAL[1]:
+        yield Outcome("passed", f"{text}.", "", evidence, picture)
+        return
     if _SMALLEST <= median <= _LARGEST:
-        text = f"A step changes weights by {median:.2g} of their size (median of {len(ratios)} layers)."
-        yield Outcome("passed", text, "", evidence, picture)
+        yield Outcome("inconclusive", f"{text}; usual are {_USUAL[0]:g} to {_USUAL[1]:g}.", "", evidence, picture)
         return
     side, advice = ("small", "Raise") if median < _SMALLEST else ("large", "Lower")
     node = next(iter(copy.graph.optimized))
-    usual = "usual are 0.0001 to 0.1"
+    usual = f"usual are {_USUAL[0]:g} to {_USUAL[1]:g}"
     text = f"Steps of {node} are too {side}: each changes the weights by {median:.2g} of their size; {usual}."
     yield Outcome("problem", text, f"{advice} the learning rate of {node}.", evidence, picture)
 

@@ -120,6 +120,8 @@ class DiagnosisView(QWidget):
         column.addWidget(self.plot, 1)
         column.addWidget(self.next_step)
         column.addLayout(self._fixes)
+        self._space = QWidget()
+        column.addWidget(self._space, 1)
         scroll = QScrollArea()
         scroll.setFrameShape(QScrollArea.Shape.NoFrame)
         scroll.setWidgetResizable(True)
@@ -147,6 +149,7 @@ class DiagnosisView(QWidget):
         picture = outcome.picture if outcome is not None else progress.picture if progress is not None else None
         self.plot.show_picture(picture)
         self.plot.setVisible(outcome is None or picture is not None)
+        self._space.setVisible(self.plot.isHidden())
         self.next_step.setText("" if outcome is None or not outcome.next_step else f"Next step: {outcome.next_step}")
         self.next_step.setVisible(bool(self.next_step.text()))
         self._show_fixes(outcome)

@@ -16,6 +16,8 @@ from studio.ui.theme import fonts, theme
 
 _MAX_NAME = 22
 _BAR = 0.62
+_LEFT, _RIGHT = (12, 4), (-8, 4)
+"""Offsets of the legend from the upper corners."""
 _FLAT = 0.1
 """Smallest vertical range as a share of the values."""
 
@@ -35,7 +37,10 @@ class ExperimentPlot(pg.PlotWidget):
         self.setMouseEnabled(False, False)
         self.setMinimumSize(240, 140)
         self.item.setContentsMargins(4, 8, 16, 4)
-        self._legend = self.item.addLegend(offset=(-8, 4))
+        self.setFocusPolicy(Qt.FocusPolicy.NoFocus)  # there is nothing to do with keys
+        self._legend = self.item.addLegend(offset=_RIGHT)
+        for side in ("left", "bottom"):  # before there is a label: later, the call itself scales the axis
+            self.getAxis(side).enableAutoSIPrefix(False)
         theme.manager().changed.connect(self._draw)
 
     def sizeHint(self) -> QSize:
@@ -67,6 +72,7 @@ class ExperimentPlot(pg.PlotWidget):
         colors = theme.current()
         self.setAccessibleName(f"{picture.y_title} over {picture.x_title.lower()}")
         self._legend.setVisible(len(picture.series) > 1)
+        self._legend.setOffset(_LEFT if picture.log_x else _RIGHT)  # losses rise at high rates, and fall over steps
         self._legend.setLabelTextColor(colors.color("text"))
         self.setLogMode(x=picture.log_x, y=False)
         self.getAxis("left").setTicks(None)
@@ -118,7 +124,6 @@ class ExperimentPlot(pg.PlotWidget):
         self.setBackground(colors.color("surface"))
         for side in ("left", "bottom"):
             axis = self.getAxis(side)
-            axis.enableAutoSIPrefix(False)
             axis.setPen(self._pen(colors.color("border"), 1.0))
             axis.setTextPen(colors.color("text-dim"))
             axis.setTickFont(fonts.interface(11))

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from PySide6.QtCore import QObject
 
-from engine import fit
+from studio.training.runs.run_history import Run
 from studio.ui.project.training_runner import TrainingRunner
 from studio.ui.window.notification_bar import NotificationBar
 
@@ -41,31 +41,23 @@ class DiagnosisOffer(QObject):
     ) -> None:
         super().__init__(runner)
         self._runner, self._show, self._diagnose = runner, show, diagnose
-        self._losses: list[float] = []
-        runner.events.connect(self._record)
-        runner.run_begun.connect(self._forget)
         runner.state_changed.connect(self._offer)
-
-    def _forget(self, *_: object) -> None:
-        self._losses = []
-
-    def _record(self, events: list[object]) -> None:
-        self._losses += [event.train_loss for event in events if isinstance(event, fit.Epoch)]
 
     def _offer(self, state: str) -> None:
         run = self._runner.run
         if state not in ("done", "stopped") or run is None:
             return
         codes = [problem["code"] for problem in run.metadata.get("problems", ())]
-        does = next((_PROBLEMS[code] for code in codes if code in _PROBLEMS), "did not fall" if self._is_flat() else "")
+        does = next((_PROBLEMS[code] for code in codes if code in _PROBLEMS), "did not fall" if _is_flat(run) else "")
         if does:
             bar = NotificationBar(f"The loss of {run.name} {does}.", [("Diagnose the loss…", self._diagnose)])
             bar.close_when(self._runner.state_changed, lambda: self._runner.is_active)
             self._show(bar)
 
-    def _is_flat(self) -> bool:
-        losses = self._losses
-        return len(losses) >= _MIN_EPOCHS and 0 < _FLAT * losses[0] <= min(losses[1:])
+
+def _is_flat(run: Run) -> bool:
+    losses = run.values("epochs").get("loss", ())
+    return len(losses) >= _MIN_EPOCHS and 0 < _FLAT * losses[0] <= min(losses[1:])
 
 
 __all__ = ["DiagnosisOffer"]

@@ -52,6 +52,8 @@ class CurvePlot(pg.PlotWidget):
         self._cross.hide()
         self.item.addItem(self._cross, ignoreBounds=True)
         self._readout = CrosshairReadout(self)
+        for side in ("left", "bottom"):  # before there are values: later, the call itself scales an axis below 1
+            self.getAxis(side).enableAutoSIPrefix(False)
         theme.manager().changed.connect(self._apply_theme)
         self._apply_theme()
 
@@ -120,7 +122,6 @@ class CurvePlot(pg.PlotWidget):
             axis.setTextPen(colors.color("text-dim"))
             axis.setTickFont(fonts.interface(11))
             axis.setStyle(tickLength=-4, tickTextOffset=4)
-            axis.enableAutoSIPrefix(False)
         self.getAxis("bottom").setHeight(36)
         self._label_axes()
         self.showGrid(x=False, y=True, alpha=0.6)
