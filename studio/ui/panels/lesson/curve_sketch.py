@@ -52,9 +52,9 @@ class CurveSketch(QWidget):
 
     def show_heights(self, heights: Sequence[float]) -> None:
         """Show a curve with any number of points."""
-        last = max(len(heights) - 1, 1)
-        self._heights = [heights[round(index * last / (COLUMNS - 1))] for index in range(COLUMNS)] if heights else []
-        self._heights = self._heights or [None] * COLUMNS
+        last = len(heights) - 1
+        places = [index * last / (COLUMNS - 1) for index in range(COLUMNS)]
+        self._heights = [_height_at(heights, place) if heights else None for place in places]
         self._refresh()
 
     def show_measured(self, values: Sequence[float]) -> None:
@@ -186,6 +186,13 @@ class CurveSketch(QWidget):
             painter.setPen(QPen(theme.current().color(color), 2, style))
             painter.setBrush(Qt.BrushStyle.NoBrush)
             painter.drawPolyline(QPolygonF(points))
+
+
+def _height_at(heights: Sequence[float], place: float) -> float:
+    """The height between two points of a curve."""
+    index = int(place)
+    following = heights[min(index + 1, len(heights) - 1)]
+    return heights[index] + (following - heights[index]) * (place - index)
 
 
 __all__ = ["COLUMNS", "CurveSketch"]
