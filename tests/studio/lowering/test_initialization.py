@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from random import Random
 from typing import Any
 
 import numpy as np
 import pytest
+from msgspec.structs import replace
 
 import engine
 from engine import fit, nn
@@ -24,6 +26,7 @@ from studio.lowering.source_import.reading.source_errors import SourceError
 from studio.nodes import catalogue
 from studio.nodes.initialization import COMPANIONS, TYPES, initial_values
 from tests.studio.lowering.graphs import digits
+from tests.studio.mistakes.healthy_graphs import healthy_graph
 
 LOGITS = Node("nn.Linear", {"out_features": 10})
 SYMBOLS = Node("transforms.Normalize", muted=True)
@@ -397,3 +400,35 @@ def test_verification_allows_no_other_calls(statement: str) -> None:
 def test_layers_have_the_signatures_of_pytorch() -> None:
     with pytest.raises(TypeError):
         engine.nn.Linear(3, 4, weight_init="zeros")  # type: ignore[call-arg]
+
+
+# -- healthy networks --------------------------------------------------------------------------
+
+
+def initialized(nodes: dict[str, Node], random: Random) -> dict[str, Node]:
+    """The nodes, with a sensible initialization of each layer."""
+    found = dict(nodes)
+    for name, node in nodes.items():
+        if node.type not in TYPES or node.shares:
+            continue
+        choice = random.choice([each for each in COMPANIONS if each != "zeros"])
+        params: dict[str, Any] = {**node.params, "weight_init": choice}
+        if choice in ("normal", "trunc_normal"):
+            params["init_std"] = random.choice([0.01, 0.02, 0.05, 0.1])
+        elif choice.startswith("kaiming"):
+            params["init_mode"] = random.choice(["fan_in", "fan_out"])
+            params["init_nonlinearity"] = random.choice(["relu", "leaky_relu", "tanh"])
+        if "Embedding" not in node.type and node.params.get("bias") is not False and random.random() < 0.5:
+            params["bias_init"] = random.choice([0, 0.1, -1.0])
+        found[name] = replace(node, params=params)
+    return found
+
+
+@pytest.mark.parametrize("seed", range(25))
+def test_healthy_networks_have_no_problem_and_come_back_from_their_code(seed: int) -> None:
+    random = Random(seed)
+    _, document = healthy_graph(seed)
+    blocks = {name: replace(each, nodes=initialized(each.nodes, random)) for name, each in document.blocks.items()}
+    document = replace(document, nodes=initialized(document.nodes, random), blocks=blocks)
+    assert check(document, catalogue()).problems == ()
+    assert edited(document) == document
