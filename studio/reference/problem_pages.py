@@ -13,13 +13,11 @@ from typing import Any
 from studio.document.model import Document
 from studio.lowering import check
 from studio.lowering.problems.diagnosis import Diagnosis
-from studio.lowering.problems.fix_effect import effect_of
-from studio.lowering.problems.problem import Fix, Problem
-from studio.lowering.report import Report
 from studio.nodes.catalogue import catalogue
 from studio.reference.graph_columns import in_columns
 from studio.reference.markdown import code, escaped, joined, prose, table
 from studio.reference.mistakes import MISTAKES, Mistake
+from studio.reference.shown_problems import ShownFix, ShownProblem, recorded_problems, shown
 
 PATH = "reference/problems.md"
 
@@ -49,12 +47,12 @@ _FOUND_IN = {
 
 @dataclass(frozen=True, slots=True)
 class Example:
-    """A project with one mistake. `problem` and `report` are None unless the graph alone shows the mistake."""
+    """A project with one mistake, and its problem."""
 
     mistake: Mistake
     document: Document
-    problem: Problem | None = None
-    report: Report | None = None
+    problem: ShownProblem | None
+    """None only for a mistake that is not recognised, which tests prevent."""
 
     @property
     def title(self) -> str:
@@ -69,8 +67,18 @@ def mistakes_of(problem_code: str) -> list[Mistake]:
 @functools.cache
 def example_of(problem_code: str) -> Example | None:
     """The first planted mistake of a diagnosis; one that the graph shows before others."""
-    found = sorted(mistakes_of(problem_code), key=lambda mistake: mistake.stage != "check")
-    return _example(found[0]) if found else None
+    mistake = _chosen(problem_code)
+    return None if mistake is None else _example(mistake)
+
+
+def recorded_examples() -> list[Mistake]:
+    """The mistakes of examples that the check of the graph does not show."""
+    chosen = (_chosen(each) for each in dict.fromkeys(mistake.code for mistake in MISTAKES))
+    return [mistake for mistake in chosen if mistake is not None and mistake.stage != "check"]
+
+
+def _chosen(problem_code: str) -> Mistake | None:
+    return min(mistakes_of(problem_code), key=lambda mistake: mistake.stage != "check", default=None)
 
 
 def _example(mistake: Mistake) -> Example:
@@ -78,10 +86,10 @@ def _example(mistake: Mistake) -> Example:
         base = Path(folder)
         document = mistake.plant(base)
         if mistake.stage != "check":
-            return Example(mistake, in_columns(document))
+            return Example(mistake, in_columns(document), recorded_problems().get(mistake.name))
         report = check(document, catalogue(), base)
         problem = next((each for each in report.problems if each.code == mistake.code), None)
-        return Example(mistake, in_columns(document), problem and problem.within(document), report)
+        return Example(mistake, in_columns(document), problem and shown(problem, document, report))
 
 
 def problem_section(diagnosis: Diagnosis, picture: str = "") -> str:
@@ -106,7 +114,7 @@ def problem_section(diagnosis: Diagnosis, picture: str = "") -> str:
     return joined(parts)
 
 
-def _measured(problem: Problem | None) -> str:
+def _measured(problem: ShownProblem | None) -> str:
     if problem is None or not problem.evidence:
         return ""
     return table(
@@ -123,23 +131,19 @@ def _value(value: Any) -> str:
 def _example_parts(example: Example) -> list[str]:
     problem, goal = example.problem, example.mistake.goal
     if problem is None:
-        where = "" if example.mistake.node is None else f" The mistake is at {code(example.mistake.node)}."
-        return [f"The graph alone does not show it.{where}"]
+        return []
     parts = [f"> {problem.severity}: {prose(problem.message)}"]
-    fixes = [] if problem.fix is None else [problem.fix, *problem.others]
-    parts += [_fix_text(example, fix, "Fix" if fix is problem.fix else "Another fix") for fix in fixes]
+    parts += [_fix_text(fix, "Another fix" if number else "Fix") for number, fix in enumerate(problem.fixes)]
     if goal is not None:
         bound = "falls below" if goal.is_highest else "exceeds"
         parts.append(f"After the fix, {code(goal.figure)} {bound} {goal.value:g} within {goal.epochs} epochs.")
     return parts
 
 
-def _fix_text(example: Example, fix: Fix, name: str) -> str:
+def _fix_text(fix: ShownFix, name: str) -> str:
     """The title of a fix, why it is recommended, and what it changes."""
-    effect = effect_of(fix, example.document)
-    lines = [] if effect is None or example.report is None else effect.lines(example.report)
     reason = f" {prose(fix.reason)}" if fix.reason else ""
-    return f"**{name}: {escaped(fix.title)}.**{reason} {prose('; '.join(lines))}".strip()
+    return f"**{name}: {escaped(fix.title)}.**{reason} {prose('; '.join(fix.lines))}".strip()
 
 
-__all__ = ["PATH", "TITLES", "Example", "example_of", "mistakes_of", "problem_section"]
+__all__ = ["PATH", "TITLES", "Example", "example_of", "mistakes_of", "problem_section", "recorded_examples"]

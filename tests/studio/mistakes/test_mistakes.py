@@ -6,7 +6,10 @@ from pathlib import Path
 
 import pytest
 
+from studio.lowering import check
+from studio.nodes.catalogue import catalogue
 from studio.reference.mistakes import MISTAKES, Mistake
+from studio.reference.shown_problems import recorded_problems, shown
 from tests.studio.mistakes.diagnosing import diagnose, trained_figure
 
 
@@ -16,6 +19,9 @@ def test_a_planted_mistake_is_the_only_problem_and_its_fix_works(mistake: Mistak
     problems = diagnose(document, mistake, tmp_path)
     assert [(problem.code, problem.node) for problem in problems] == [(mistake.code, mistake.node)]
     [problem] = problems
+    if (recorded := recorded_problems().get(mistake.name)) is not None:
+        found = shown(problem, document, check(document, catalogue(), tmp_path))
+        assert found.wording() == recorded.wording(), "run python -m scripts.record_problems"
     assert problem.help and problem.message.endswith(".")
     assert (problem.fix is not None) is mistake.has_fix
     if problem.fix is None:

@@ -1,4 +1,4 @@
-"""Each diagnosis has a help section, and each planted mistake that the graph shows has its message and fix in it."""
+"""Each diagnosis has a help section, and each example has its message and fix in it."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ from studio.lowering.problems.diagnoses import AREAS, DIAGNOSES
 from studio.reference.graph_columns import in_columns
 from studio.reference.mistakes import MISTAKES
 from studio.reference.mistakes.projects import digits
-from studio.reference.problem_pages import TITLES, example_of, problem_section
+from studio.reference.problem_pages import TITLES, example_of, problem_section, recorded_examples
+from studio.reference.shown_problems import recorded_problems
 
 
 def test_each_diagnosis_has_a_section() -> None:
@@ -22,13 +23,17 @@ def test_each_diagnosis_has_a_section() -> None:
         assert ET.fromstring(drawing.partition(">")[2].partition("</figure>")[0].strip()).tag == "svg"
 
 
-@pytest.mark.parametrize("code", sorted({mistake.code for mistake in MISTAKES if mistake.stage == "check"}))
+@pytest.mark.parametrize("code", sorted({mistake.code for mistake in MISTAKES}))
 def test_an_example_shows_message_and_fix(code: str) -> None:
     example = example_of(code)
     assert example is not None and example.problem is not None
     text = problem_section(DIAGNOSES[code])
     assert f"> {example.problem.severity}: " in text
     assert ("**Fix: " in text) is example.mistake.has_fix
+
+
+def test_exactly_the_examples_that_need_samples_or_training_are_recorded() -> None:
+    assert sorted(recorded_problems()) == sorted(mistake.name for mistake in recorded_examples())
 
 
 def test_nodes_without_positions_are_put_into_columns() -> None:
