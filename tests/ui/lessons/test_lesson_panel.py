@@ -329,6 +329,10 @@ def test_the_palette_waits_for_the_prediction(window: MainWindow, qtbot: QtBot) 
     driver.predict(0)
     qtbot.waitUntil(card.isVisible)
     assert not window.docks["palette"].visibleRegion().isEmpty()
+    window.docks["lesson"].raise_()
+    qtbot.waitUntil(lambda: not card.isVisible())  # it would cover the text
+    window.docks["palette"].raise_()
+    qtbot.waitUntil(card.isVisible)
 
 
 def test_a_card_that_covers_the_text_repeats_it(window: MainWindow, qtbot: QtBot) -> None:

@@ -22,7 +22,7 @@ from studio.ui.window.lessons.lesson_terms import explanation_of
 FIRST = "00-first-network"
 """The lesson that the start page offers to new users."""
 _WIDTH = 300
-"""Width of the Lesson panel, in pixels."""
+"""Least width of the panels at the sides, in pixels: nothing in them is cut off."""
 
 
 class LessonActions(QObject):
@@ -125,7 +125,8 @@ class LessonActions(QObject):
             dock.hide()
         elif not dock.isVisible():
             dock.reveal()
-            window.docks.widen("lesson", _WIDTH)
+            for name in ("lesson", "inspector"):
+                window.docks.widen(name, _WIDTH)
         else:
             dock.raise_()
 

@@ -100,6 +100,9 @@ class LessonGuide(QObject):
             self._timer.stop()
             return
         area = step_targets.find_area(self._window, target, _nodes(session))
+        if target == "palette" and area is None:
+            self.card.hide_card()  # the Lesson panel is in front, with the text; the timer waits for the palette
+            return
         self.card.point_at(area, self._panel_rect(), self._canvas_corner())
 
     def _panel_rect(self) -> QRect | None:
