@@ -113,7 +113,7 @@ def confirm_new_start(parent: QWidget, title: str, reason: str) -> bool:
     box = _box(QMessageBox.Icon.Warning, f"Your project of the lesson {title} cannot be opened.", parent)
     box.setInformativeText(f"{reason}\n\nStarting again replaces it with the start project, and removes its runs.")
     again = box.addButton("Start again", QMessageBox.ButtonRole.AcceptRole)
-    box.addButton("Cancel", QMessageBox.ButtonRole.RejectRole)
+    box.setDefaultButton(box.addButton("Cancel", QMessageBox.ButtonRole.RejectRole))  # Enter removes nothing
     _ask(box)
     return box.clickedButton() is again
 
