@@ -33,6 +33,7 @@ SPECIAL_OTHERWISE: dict[str, str] = {
     "cholesky_solve": "LAPACK refuses, or computes with what is not a number",
     "geqrf": "LAPACK refuses, or computes with what is not a number",
     "lu_solve": "LAPACK refuses, or computes with what is not a number",
+    "ormqr": "LAPACK refuses, or computes with what is not a number",
     "slogdet": "LAPACK refuses, or computes with what is not a number",
     "bucketize": "the boundaries would not be in order any more",
     "lerp": "PyTorch computes from the nearer end, which hides or makes NaN",

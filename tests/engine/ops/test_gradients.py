@@ -152,6 +152,7 @@ SPECIAL_OTHERWISE = {
     "clamp": "between bounds that are NaN, or equal",
     "copysign": "PyTorch has 0 · ∞, where only the sign counts",
     "det": "LAPACK refuses what is not a number",
+    "ormqr": "LAPACK computes with what is not a number, differently on other processors",
     "prelu": "0 times a slope that is infinite or NaN",
     "topk": "PyTorch orders zeros of both signs by chance",
 }

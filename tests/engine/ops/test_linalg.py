@@ -375,10 +375,13 @@ def test_gradient_of_the_determinant_of_nan_is_nan(value: float) -> None:
 
 def test_gradient_of_singular_determinant() -> None:
     values = np.outer([1.0, 2, 3], [4.0, 5, 6]) + np.diag([0, 1.0, 0])
-    x, y = ours(values), theirs(values)
+    x = ours(values)
     linalg.det(x).backward()
-    torch.linalg.det(y).backward()
-    np.testing.assert_allclose(x.grad.numpy(), y.grad.numpy(), atol=1e-12)
+    # Not those of PyTorch: on some processors its LU factors are exactly singular, and it gives 0.
+    rest = [np.delete(values, row, 0) for row in range(3)]
+    minors = [[np.linalg.det(np.delete(rest[row], column, 1)) for column in range(3)] for row in range(3)]
+    signs = np.array([[1, -1, 1], [-1, 1, -1], [1, -1, 1]])
+    np.testing.assert_allclose(x.grad.numpy(), signs * minors, atol=1e-12)
 
 
 def test_nan_propagates_or_raises() -> None:
