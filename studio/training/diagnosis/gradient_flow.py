@@ -27,6 +27,8 @@ learn stay above 0.01: those with ReLU, normalization or skip connections near 0
 EXPLODED = 10.0
 """Norm of the first gradient, relative to that of the weights, from which a loss that jumps is explained by it. Usual
 are 0.05 to 1."""
+_VANISHED_EARLY, _USUAL_STEPS = 1e-3, 100
+"""The same in fewer steps, in which sound networks can be flat, too."""
 _DEEP = 4
 """Weights that a gradient passes before one calls a network deep; recurrent layers count as deep."""
 CLIP_NORM = 1.0
@@ -37,7 +39,7 @@ _SQUASHING = ("nn.Sigmoid", "nn.Tanh", "nn.Softsign", "nn.LogSigmoid", "nn.Hards
 
 def find_vanishing_gradients(curves: TrainingCurves, facts: RunFacts) -> Problem | None:
     """In a flat curve: the first layer, whose gradient is a small fraction of that near the output."""
-    return _vanishing(curves, facts, VANISHED)
+    return _vanishing(curves, facts, VANISHED if curves.steps >= _USUAL_STEPS else _VANISHED_EARLY)
 
 
 def find_blocked_gradients(curves: TrainingCurves, facts: RunFacts) -> Problem | None:

@@ -14,8 +14,8 @@ from studio.nodes.catalogue import Catalogue
 from studio.nodes.python_node import PYTHON
 from studio.nodes.types import NodeType, Role
 
-_WIDTHS = ("out_features", "out_channels", "hidden_size")
-"""Parameters for the number of outputs of a layer."""
+_WIDTHS = ("out_features", "hidden_size")
+"""Parameters for the number of outputs of a layer. Few channels with many pixels are not narrow."""
 _FEW_UNITS = 4
 _NEUTRAL = frozenset({"nn.Flatten", "nn.Identity", "nn.Dropout", "nn.BatchNorm1d", "nn.LayerNorm"})
 """Layers that do not make a linear model another one."""
