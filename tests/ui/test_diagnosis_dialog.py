@@ -56,12 +56,12 @@ def test_the_fix_of_the_cause_is_applied_and_undone(
     qtbot.waitUntil(lambda: "of 9: " in dialog.verdict.text(), timeout=PATIENCE_MS)
     finished(qtbot, dialog)
     assert dialog.verdict.text().startswith("Most probable cause at adam: ")
-    assert "1e-07" in dialog.verdict.text() and dialog.view.list.currentItem().text() == "Graph and data"
+    assert "1e-07" in dialog.verdict.text() and dialog.view.list.currentItem().text() == "Learning-rate sweep"
     report = tmp_path / "why.md"
     monkeypatch.setattr(dialogs, "report_to_save", lambda *_: report)
     export = next(each for each in dialog.findChildren(QPushButton) if each.text() == "Export report…")
     QTest.mouseClick(export, Qt.MouseButton.LeftButton)
-    assert "<svg" in report.read_text("utf-8")
+    assert "<svg" in report.read_text("utf-8") and dialog.note.text() == "Saved why.md"
     fix = fix_button(dialog)
     assert fix.text().startswith("Set lr to ")
     middle = QPointF(fix.rect().center())

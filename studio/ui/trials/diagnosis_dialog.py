@@ -102,8 +102,12 @@ class DiagnosisDialog(TrialDialog):
             write_report(path, self.conclusion, self.store.name)
         except FileError as error:
             dialogs.message(self, "The report was not written.", str(error))
+            return
+        self.note.setText(f"Saved {path.name}")
+        announce(self, self.note.text())
 
 
 def _has(result: Result, cause: Problem) -> bool:
     """Whether a result has the problem that is the cause."""
-    return any(problem.code == cause.code and problem.node == cause.node for problem in result.outcome.problems)
+    key = cause.code, cause.node, cause.message
+    return any((each.code, each.node, each.message) == key for each in result.outcome.problems)

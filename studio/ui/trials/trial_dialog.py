@@ -14,7 +14,7 @@ from studio.ui.background_task import BackgroundTask
 from studio.ui.project.project_store import ProjectStore
 from studio.ui.widgets import buttons
 from studio.ui.widgets.icon_widget import IconWidget
-from studio.ui.widgets.labels import label
+from studio.ui.widgets.labels import ElidedLabel, label
 
 
 class TrialDialog(QDialog):
@@ -55,7 +55,9 @@ class TrialDialog(QDialog):
         column.addLayout(self._verdict())
         self._buttons = QHBoxLayout()
         self._buttons.setSpacing(8)
-        self._buttons.addStretch(1)
+        self.note = ElidedLabel("")
+        self.note.setProperty("role", "dim")
+        self._buttons.addWidget(self.note, 1)
         self.close_button = buttons.text_button("Cancel", self.close)
         self._buttons.addWidget(self.close_button)
         self.close_button.setFocus()
