@@ -11,7 +11,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from studio.document.edits import set_training
+from studio.document.edits import set_param, set_training
 from studio.document.fit_records import fit_record
 from studio.document.model import Document, Json, Node
 from studio.reference.mistakes.mistake import Goal, Mistake
@@ -22,6 +22,7 @@ Array: TypeAlias = NDArray[Any]
 _ROWS = 240
 _LEARNED = Goal("val_metric", 0.8, epochs=10)
 _DIGITS = Goal("val_accuracy", 0.8, epochs=6)
+_FITTED = Goal("val_loss", 0.1, epochs=10, is_highest=True)
 
 
 # -- sound data -------------------------------------------------------------------------------
@@ -272,6 +273,26 @@ def _rare_ones(folder: Path) -> Document:
     return network(arrays(folder, inputs[kept], made), outputs=1, loss="nn.BCEWithLogitsLoss", metric=metric)
 
 
+def _whole_set(_: Path) -> Document:
+    """A batch of exactly all training samples, shuffled."""
+    made = images(None)
+    return set_training(set_param(made, "batches", "batch_size", 2000), epochs=20)
+
+
+def _in_grams(folder: Path) -> Document:
+    """A regression of quantities in thousands."""
+    inputs, _ = points()
+    grams = (4000 + 300 * inputs[:, :1] - 200 * inputs[:, 1:2]).astype(np.float32)
+    metric = Node("metrics.MeanAbsoluteError")
+    return network(arrays(folder, inputs, grams), outputs=1, loss="nn.MSELoss", metric=metric)
+
+
+def _source_and_split(folder: Path) -> Document:
+    """A data source with a fraction for validation, and a split behind it."""
+    made = network(arrays(folder, *points()), Node("data.HoldOut", {"validation": 0.1}), outputs=3)
+    return set_param(made, "source", "validation", 0.4)
+
+
 # -- values -----------------------------------------------------------------------------------
 
 
@@ -297,6 +318,15 @@ def _flips(_: Path) -> Document:
 
 def _turned(_: Path) -> Document:
     return images(None, Node("transforms.RandomAffine", {"degrees": 180.0}))
+
+
+def _erased(_: Path) -> Document:
+    return images(None, Node("transforms.RandomErasing", {"p": 1.0, "scale": [0.85, 1.0]}))
+
+
+def _centered_photos(_: Path) -> Document:
+    """Digits from 0 to 16, scaled as bytes to -1 to 1."""
+    return images(Node("transforms.Normalize", {"mean": 127.5, "std": 127.5}))
 
 
 def _planted(name: str, code: str, node: str, plant: Callable[[Path], Document], **more: Any) -> Mistake:
@@ -346,6 +376,11 @@ DATA = (
     _planted("statistics_of_replaced_data", "stale-statistics", "transform", _fitted_to_other_data, goal=_LEARNED),
     _planted("sorted_classes", "sorted-samples", "batches", _sorted, goal=_LEARNED),
     _planted("batch_larger_than_the_data", "single-batch", "batches", _one_batch, goal=_LEARNED),
+    _planted("batch_of_all_samples", "single-batch", "batches", _whole_set, goal=_DIGITS),
+    _planted("targets_in_grams", "unscaled-targets", "batches", _in_grams, goal=_FITTED),
+    _planted("source_and_split", "split-twice", "transform", _source_and_split),
+    _planted("bytes_statistics_for_digits", "misfit-normalization", "scale", _centered_photos, goal=_DIGITS),
+    _planted("erased_digits", "label-changed", "transform", _erased),
     _planted("duplicated_samples", "overlap", "source", _duplicates, has_fix=False),
     _planted("rare_class", "imbalance", "loss", _rare),
     _planted("rare_ones", "imbalance", "loss", _rare_ones),

@@ -171,6 +171,23 @@ _SCHEDULES = (
         goal=_LEARNED,
     ),
     Mistake("late_steps", "schedule-idle", "schedule", _schedule("StepLR", step_size=30)),
+    Mistake(
+        "default_plateau",
+        "schedule-idle",
+        "schedule",
+        partial(
+            _classifier,
+            optimizer=Node("optim.Adam", {"lr": 0.005}),
+            schedule=Node("lr_scheduler.ReduceLROnPlateau"),
+            training={"epochs": 8},
+        ),
+    ),
+    Mistake(
+        "slow_cycle",
+        "schedule-slow",
+        "schedule",
+        _schedule("CyclicLR", base_lr=1e-5, max_lr=0.01, cycle_momentum=False),
+    ),
     Mistake("late_plateau", "schedule-idle", "schedule", _schedule("ReduceLROnPlateau", patience=20)),
 )
 _SETTINGS = (

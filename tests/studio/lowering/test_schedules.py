@@ -197,7 +197,7 @@ def test_two_schedules_after_one() -> None:
 
 
 def test_whole_training_schedules_cannot_follow_others() -> None:
-    document = network(a=("LinearLR", {}, "adam"), b=("ReduceLROnPlateau", {}, "a"))
+    document = network(a=("LinearLR", {}, "adam"), b=("ReduceLROnPlateau", {"patience": 2}, "a"))
     problem = only(document)
     assert problem.code == "schedule-alone" and problem.node == "b"
     assert codes(fixed(document, problem)) == []
@@ -211,7 +211,9 @@ def test_chained_schedules_need_one_unit() -> None:
 
 
 def test_cyclic_schedules_count_steps() -> None:
-    document = network(a=("LinearLR", {}, "adam"), b=("CyclicLR", {"base_lr": 0.001, "max_lr": 0.01}, "a"))
+    document = network(
+        a=("LinearLR", {}, "adam"), b=("CyclicLR", {"base_lr": 0.001, "max_lr": 0.01, "step_size_up": 2}, "a")
+    )
     mended = fixed(document, coded(document, "mixed-counting"))
     assert mended.nodes["a"].params["per"] == "step"
     assert codes(mended) == []

@@ -59,7 +59,7 @@ def _images(random: Random, *, full_batch: bool = False) -> GraphBuilder:
 
 def _batches(graph: GraphBuilder, samples: int, *, full_batch: bool = False) -> GraphBuilder:
     if full_batch:
-        return graph.add("data.Batches", "batches", batch_size=samples, shuffle=graph.chance(0.5))
+        return graph.add("data.Batches", "batches", batch_size=samples, shuffle=False)
     size = graph.random.choice((16, 32, 50, 64, 100))
     return graph.add("data.Batches", "batches", batch_size=size, drop_last=graph.chance(0.3))
 

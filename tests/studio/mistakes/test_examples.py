@@ -21,7 +21,6 @@ WITHOUT_EXAMPLE: dict[str, str] = {
     **dict.fromkeys(("bad-division", "no-batch", "rare-class", "not-shuffled", "rows-left-out"), _SAMPLES),
     **dict.fromkeys(("missing-category", "identifier", "unseen-category", "header-values", "leading-zeros"), _SAMPLES),
     **dict.fromkeys(("merged-numbers", "stray-class", "unreadable", "skipped", "missing-class"), _SAMPLES),
-    "misfit-normalization": _SAMPLES,
     **dict.fromkeys(("diverged", "validation-not-finite", "slow-data"), _RUNS),
     "oscillating-loss": "tests of curves check it; in a run another problem comes first",
     "not-learning": "a more specific experiment names the cause in every sound project",

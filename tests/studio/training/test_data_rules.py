@@ -218,4 +218,4 @@ def test_text_prices_are_read_with_their_signs(tmp_path: Path) -> None:
     assert problem.code == "numbers-as-classes" and problem.fix is not None
     fixed = problem.fix.edit(made)
     assert fixed.nodes["source"].params["formatted"] == "kind"
-    assert fixed.nodes["loss"].type == "nn.MSELoss" and codes(fixed) == []
+    assert fixed.nodes["loss"].type == "nn.MSELoss" and codes(fixed) == ["unscaled-targets"]

@@ -266,8 +266,6 @@ def _check_warm_up(flow: Dataflow, curve: _Curve) -> Problem | None:
         param, full = "step_size_up", values["max_lr"]
     else:
         return None
-    if param not in flow.facts[curve.name].arguments.explicit:
-        return None
     if curve.peak >= _REACHED * full or values[param] < curve.total:
         return None
     message = (
@@ -292,7 +290,7 @@ def _check_constant(flow: Dataflow, curve: _Curve) -> Problem | None:
 
 
 def _check_plateau(flow: Dataflow, name: str) -> Iterator[Problem]:
-    values, explicit = flow.facts[name].arguments.values, flow.facts[name].arguments.explicit
+    values = flow.facts[name].arguments.values
     context = context_of(flow, name)
     epochs = None if context is None else context.length.epochs
     base = None if context is None else dict(context.arguments).get("lr")
@@ -304,7 +302,7 @@ def _check_plateau(flow: Dataflow, name: str) -> Iterator[Problem]:
         message = f"{name} cannot lower the learning rate {base:g} below min_lr {values['min_lr']:g}. Set min_lr to 0."
         fix = quick_fixes.assign(name, "min_lr", 0)
         yield Problem("hint", "schedule-idle", message, node=name, fix=fix, evidence={"min_lr": values["min_lr"]})
-    elif "patience" in explicit and epochs is not None and _MIN_UNITS <= epochs <= values["patience"]:
+    elif epochs is not None and _MIN_UNITS <= epochs <= values["patience"]:
         usual = max(epochs // 5, 1)
         message = (
             f"{name} waits {values['patience']} epochs without improvement, but the training has only {epochs}, so it "

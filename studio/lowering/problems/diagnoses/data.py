@@ -121,6 +121,11 @@ DATA = (
         "Weights start for inputs of about 1; larger ones dominate the others and make steps too large.",
     ),
     Diagnosis(
+        "unscaled-targets",
+        "Targets not normalized",
+        "Outputs of a network start near 0, and a loss of large distances has large gradients.",
+    ),
+    Diagnosis(
         "misfit-normalization",
         "Normalization for other data",
         "Mean and standard deviation of other data leave inputs far from 0 or with another spread.",

@@ -12,7 +12,7 @@ from engine.data.transforms.transform import Augmentation
 from engine.random import Generator
 from studio.lowering.analysis.data_nodes import split_transform_arguments
 from studio.lowering.problems import quick_fixes
-from studio.lowering.problems.problem import Problem
+from studio.lowering.problems.problem import Fix, Problem
 from studio.training.data.data_chain import ChainLink
 from studio.training.data.findings.data_context import DataContext
 from studio.training.data.findings.data_fixes import remove_transform
@@ -28,7 +28,17 @@ MIN_ROTATION = 60.0
 """Degrees from which a rotation is measured; smaller ones keep the class."""
 MIN_SAMPLES, MOST = 100, 2000
 _SIDE = 16
-GEOMETRIC = frozenset({"transforms.RandomHorizontalFlip", "transforms.RandomVerticalFlip", "transforms.RandomAffine"})
+MEASURED = frozenset(
+    {
+        "transforms.RandomHorizontalFlip",
+        "transforms.RandomVerticalFlip",
+        "transforms.RandomAffine",
+        "transforms.RandomErasing",
+    }
+)
+"""Augmentations that can remove what distinguishes the classes."""
+SMALL_AREA = (0.02, 0.33)
+"""Fractions of an image that a fix lets be erased."""
 
 
 def augmentation_problems(data: DataContext) -> Iterator[Problem]:
@@ -37,7 +47,7 @@ def augmentation_problems(data: DataContext) -> Iterator[Problem]:
     for index, link in data.transforms():
         degrees = link.values.get("degrees")
         is_rotation = isinstance(degrees, (int, float))
-        if link.key not in GEOMETRIC or not index or (is_rotation and degrees < MIN_ROTATION):
+        if link.key not in MEASURED or not index or (is_rotation and degrees < MIN_ROTATION):
             continue
         found = measured(data.preview, ("augmented", index), lambda index=index, link=link: _measure(data, index, link))
         if found is None:
@@ -45,16 +55,14 @@ def augmentation_problems(data: DataContext) -> Iterator[Problem]:
         before, after = found
         if before < MIN_ACCURACY or after > MAX_KEPT * before:
             continue
-        what = f"rotates images by up to {degrees:g} degrees" if is_rotation else "flips images"
-        remedy = f"Set degrees to {SMALL_ROTATION:g}." if is_rotation else f"Remove {link.name}."
+        what, change = _described(link)
+        removal = remove_transform(link)
+        remedy = f"Remove {link.name}" if change is None else change.title
         message = (
             f"{link.name} {what}, which changes their class: the nearest class mean is right for {before:.0%} of the "
-            f"images and for {after:.0%} of the changed ones. {remedy}"
+            f"images and for {after:.0%} of the changed ones. {remedy}."
         )
-        removal = remove_transform(link)
-        smaller = quick_fixes.assign(link.name, "degrees", SMALL_ROTATION)
-        smaller = smaller.because("Small rotations keep the class, and add variety.")
-        fixes = [smaller, removal] if is_rotation else [removal]
+        fixes = [removal] if change is None else [change, removal]
         evidence = {"accuracy": before, "accuracy_of_augmented": after}
         yield Problem(
             "warning",
@@ -67,6 +75,20 @@ def augmentation_problems(data: DataContext) -> Iterator[Problem]:
         )
 
 
+def _described(link: ChainLink) -> tuple[str, Fix | None]:
+    """What an augmentation does, as a verb phrase, and the fix that makes it weaker."""
+    if link.key == "transforms.RandomErasing":
+        _, most = link.values["scale"]
+        smaller = quick_fixes.assign(link.name, "scale", list(SMALL_AREA))
+        return f"erases up to {most:.0%} of an image", smaller.because("Small areas keep the class, and add variety.")
+    degrees = link.values.get("degrees")
+    if isinstance(degrees, (int, float)):
+        weaker = quick_fixes.assign(link.name, "degrees", SMALL_ROTATION)
+        weaker = weaker.because("Small rotations keep the class, and add variety.")
+        return f"rotates images by up to {degrees:g} degrees", weaker
+    return "flips images", None
+
+
 def _measure(data: DataContext, index: int, link: ChainLink) -> tuple[float, float] | None:
     """Accuracy of the nearest class mean for images before and after an augmentation that changes them."""
     images, targets = inputs_at(data, index - 1, most=MOST), targets_at(data, index - 1, most=MOST)
@@ -74,7 +96,8 @@ def _measure(data: DataContext, index: int, link: ChainLink) -> tuple[float, flo
         return None
     arguments = split_transform_arguments(link.values)[0]
     target: Any = link.type.target
-    only = {name: arguments[name] for name in ("p", "degrees") if name in arguments}  # without shifts and scales
+    measured_params = ("p", "scale", "ratio", "value") if link.key.endswith("Erasing") else ("p", "degrees")
+    only = {name: arguments[name] for name in measured_params if name in arguments}  # without shifts and zooms
     transform = target(**only)
     if not isinstance(transform, Augmentation):
         return None

@@ -21,7 +21,6 @@ MIN_FULL_BATCH = 64
 """Number of samples from which a single batch per epoch may be a mistake."""
 MIN_STEPS = 100
 """Number of training steps from which full batches are taken as intended."""
-MANY_TIMES = 4
 BATCHES = 10
 FULL_BATCH_OPTIMIZERS = frozenset({"optim.LBFGS", "optim.Rprop"})
 """Optimizers that need the gradient of all samples."""
@@ -75,13 +74,12 @@ def _single_batch(data: DataContext, size: int) -> Iterator[Problem]:
     samples = data.training.samples
     keys = {node_type.key for _, node_type in data.with_role(Role.OPTIMIZER)}
     steps = _steps(data)
-    is_round = size & (size - 1) != 0 and size < MANY_TIMES * samples  # as 1,000 for "all"
-    if samples < MIN_FULL_BATCH or size == samples or is_round or keys & FULL_BATCH_OPTIMIZERS or steps >= MIN_STEPS:
+    if samples < MIN_FULL_BATCH or keys & FULL_BATCH_OPTIMIZERS or steps >= MIN_STEPS:
         return
     smaller = max(2 ** int(np.log2(samples / BATCHES)), 8)
+    count = f"all {samples:,}" if size == samples else f"{size:,} samples but there are only {samples:,}"
     message = (
-        f"A batch of {data.loader} holds {size:,} samples but there are only {samples:,}, so each epoch is a single "
-        f"step, and training ends after {steps}. Set batch_size to {smaller} for {-(-samples // smaller)} steps per "
+        f"A batch of {data.loader} holds {count}, so each epoch is a single step, and training ends after {steps}. Set batch_size to {smaller} for {-(-samples // smaller)} steps per "
         "epoch."
     )
     fix = quick_fixes.assign(str(data.loader), "batch_size", smaller)

@@ -39,6 +39,8 @@ def part_problems(data: DataContext) -> Iterator[Problem]:
 def _split_twice(data: DataContext) -> Iterator[Problem]:
     """Two splits in a row: the later one replaces the earlier one."""
     splits = [link for link in data.preview.chain if link.type.role is Role.DIVISION]
+    if splits:
+        yield from _own_split(data, splits[-1])
     if len(splits) < 2:
         return
     first, last = splits[-2], splits[-1]
@@ -48,6 +50,21 @@ def _split_twice(data: DataContext) -> Iterator[Problem]:
     )
     fix = quick_fixes.bypass(first.name, first.type.inputs[0].name)
     yield Problem("warning", "split-twice", message, node=first.name, fix=fix)
+
+
+def _own_split(data: DataContext, last: ChainLink) -> Iterator[Problem]:
+    """A split behind a data source whose fraction of validation samples was set."""
+    own, declared = data.source.values.get("validation"), data.source.type.param("validation")
+    if not own or declared is None or own in (declared.default, last.values.get("validation")):
+        return
+    message = (
+        f"{data.source.name} reserves {own:.0%} of the samples for validation, but {last.name} splits all samples "
+        f"again, so this has no effect. Remove {last.name}, or clear validation of {data.source.name}."
+    )
+    removal = quick_fixes.bypass(last.name, last.type.inputs[0].name)
+    removal = removal.because(f"The samples of {data.source.name} are split already.")
+    reset = quick_fixes.clear(data.source.name, "validation")
+    yield Problem("warning", "split-twice", message, node=last.name, fix=removal, others=(reset,))
 
 
 def _fitted_to_validation(data: DataContext) -> Iterator[Problem]:

@@ -33,6 +33,8 @@ MAX_OFFSET, MAX_SPREAD = 1.0, 3.0
 """Largest mean, and largest or smallest spread (as a factor), of inputs that are standardized as intended."""
 MAX_SYMMETRIC = 1.05
 """Largest absolute value of inputs that are scaled to -1 to 1 on purpose."""
+MIN_SYMMETRIC = 0.5
+"""Smallest range of inputs that are scaled to -1 to 1 on purpose."""
 MIN_SAMPLES = 20
 MAX_COLUMNS = 64
 """Maximum number of columns that are normalized one by one."""
@@ -265,9 +267,12 @@ def _are_indicators(inputs: NDArray[Any]) -> NDArray[np.bool_]:
 def _moments_at(
     data: DataContext, index: int
 ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.bool_]] | None:
-    """Mean and spread of each channel after a node, and whether it is an indicator; None if all lie in -1 to 1."""
+    """Mean and spread of each channel after a node, and whether it is an indicator; None if they fill -1 to 1."""
     after = inputs_at(data, index)
-    if after is None or np.nanmax(np.abs(after), initial=0) <= MAX_SYMMETRIC:
+    if after is None or not np.isfinite(after).any():
+        return None
+    low, high = float(np.nanmin(after)), float(np.nanmax(after))
+    if max(-low, high) <= MAX_SYMMETRIC and high - low >= MIN_SYMMETRIC:
         return None
     return *_moments(after), np.atleast_1d(_are_indicators(after))
 
