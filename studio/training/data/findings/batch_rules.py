@@ -77,10 +77,10 @@ def _single_batch(data: DataContext, size: int) -> Iterator[Problem]:
     if samples < MIN_FULL_BATCH or keys & FULL_BATCH_OPTIMIZERS or steps >= MIN_STEPS:
         return
     smaller = max(2 ** int(np.log2(samples / BATCHES)), 8)
-    count = f"all {samples:,}" if size == samples else f"{size:,} samples but there are only {samples:,}"
+    count = f"all {samples:,} samples" if size == samples else f"{size:,} samples but there are only {samples:,}"
     message = (
-        f"A batch of {data.loader} holds {count}, so each epoch is a single step, and training ends after {steps}. Set batch_size to {smaller} for {-(-samples // smaller)} steps per "
-        "epoch."
+        f"A batch of {data.loader} holds {count}, so each epoch is a single step, and training ends after {steps}. "
+        f"Set batch_size to {smaller} for {-(-samples // smaller)} steps per epoch."
     )
     fix = quick_fixes.assign(str(data.loader), "batch_size", smaller)
     evidence = {"batch_size": size, "samples": samples, "steps": steps}
