@@ -16,7 +16,7 @@ from studio.lowering import check
 from studio.nodes.catalogue import catalogue
 from studio.reference.mistakes import Mistake
 from studio.reference.problem_pages import recorded_examples
-from studio.reference.shown_problems import RECORDED, ShownProblem, shown
+from studio.reference.shown_problems import RECORDED, ShownProblem, shown, without_folder
 from tests.studio.mistakes.diagnosing import diagnose
 
 TARGET = Path(__file__).resolve().parent.parent / "assets" / RECORDED
@@ -28,7 +28,7 @@ def record(mistake: Mistake) -> ShownProblem:
         base = Path(folder)
         document = mistake.plant(base)
         [problem] = diagnose(document, mistake, base)
-        return shown(problem, document, check(document, catalogue(), base))
+        return shown(without_folder(problem, base), document, check(document, catalogue(), base))
 
 
 if __name__ == "__main__":

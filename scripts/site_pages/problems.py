@@ -90,7 +90,7 @@ def _area(title: str, diagnoses: Iterable[Diagnosis]) -> Iterator[str]:
 
 def _drawing(problem_code: str) -> str:
     example = problem_pages.example_of(problem_code)
-    if example is None:
+    if example is None or not example.document.nodes:
         return ""
     drawing = picture(example.document, f"Graph of the example: {example.title}")
     return f'<figure style="overflow-x: auto">\n{drawing}\n</figure>'

@@ -17,6 +17,7 @@ from studio.lowering.analysis.scope_graphs import scope_graphs
 from studio.lowering.checks.block_checks import block_problems
 from studio.lowering.checks.causality_checks import causality_problems
 from studio.lowering.checks.common_mistakes import value_mistakes
+from studio.lowering.checks.consequences import without_consequences
 from studio.lowering.checks.data_source_checks import data_source_problems
 from studio.lowering.checks.data_split_checks import data_split_problems
 from studio.lowering.checks.dropout_checks import dropout_problems
@@ -135,7 +136,7 @@ class Checker:
             problems = [*_unique(own, flow, flow.expansion.document), *problems]
             problems = [problem.within(flow.expansion.document) for problem in problems]
             problems.sort(key=lambda problem: problem.rank)
-        problems = list(with_dismissals(problems, flow.expansion.document))
+        problems = list(with_dismissals(without_consequences(problems, flow.graph), flow.expansion.document))
         has_no_errors = not any(problem.severity == "error" for problem in problems)
         return Report(
             problems=tuple(problem for problem in problems if not problem.dismissed),

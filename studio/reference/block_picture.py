@@ -32,6 +32,8 @@ def picture(block: Block | Document, title: str) -> str:
     bottom = max(y for _, y in places.values()) + _HEIGHT
     wires: list[str] = []
     for wire in block.wires:
+        if not {wire.source.node, wire.target.node} <= places.keys():
+            continue  # a stray wire
         passes = _passes_nodes(wire, places)
         bottom += _LANE if passes else 0.0
         wires.append(_wire(places[wire.source.node], places[wire.target.node], bottom if passes else None))

@@ -17,7 +17,7 @@ from studio.nodes.catalogue import catalogue
 from studio.reference.graph_columns import in_columns
 from studio.reference.markdown import code, escaped, joined, prose, table
 from studio.reference.mistakes import MISTAKES, Mistake
-from studio.reference.shown_problems import ShownFix, ShownProblem, recorded_problems, shown
+from studio.reference.shown_problems import ShownFix, ShownProblem, recorded_problems, shown, without_folder
 
 PATH = "reference/problems.md"
 
@@ -89,6 +89,8 @@ def _example(mistake: Mistake) -> Example:
             return Example(mistake, in_columns(document), recorded_problems().get(mistake.name))
         report = check(document, catalogue(), base)
         problem = next((each for each in report.problems if each.code == mistake.code), None)
+        if problem is not None:
+            problem = without_folder(problem, base)
         return Example(mistake, in_columns(document), problem and shown(problem, document, report))
 
 

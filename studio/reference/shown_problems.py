@@ -7,9 +7,11 @@ Problems that samples, runs or experiments show are recorded in `assets/recorded
 from __future__ import annotations
 
 import functools
+import os
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -64,4 +66,9 @@ def recorded_problems() -> dict[str, ShownProblem]:
     return msgspec.json.decode(asset(RECORDED).read_bytes(), type=dict[str, ShownProblem])
 
 
-__all__ = ["RECORDED", "ShownFix", "ShownProblem", "recorded_problems", "shown"]
+def without_folder(problem: Problem, folder: Path) -> Problem:
+    """A problem whose message names files in a folder by their relative paths."""
+    return replace(problem, message=problem.message.replace(f"{folder}{os.sep}", ""))
+
+
+__all__ = ["RECORDED", "ShownFix", "ShownProblem", "recorded_problems", "shown", "without_folder"]

@@ -13,10 +13,11 @@ from studio.document.blocks.block_grouping import group
 from studio.document.blocks.block_library import LibraryBlock, shipped_blocks
 from studio.document.files.project_templates import templates
 from studio.lowering.analysis.addable_types import addable_types
-from studio.lowering.problems.diagnoses import DIAGNOSES
+from studio.lowering.problems.diagnoses import AREAS, DIAGNOSES
 from studio.lowering.problems.problem import Fix, Problem
 from studio.nodes.catalogue import catalogue
 from studio.reference.node_pages import section as node_section
+from studio.reference.problem_pages import example_of
 from studio.ui.panels.problem_row import ProblemRow
 from studio.ui.project.project import Project
 from studio.ui.theme import icons, theme
@@ -66,6 +67,17 @@ def shows_a_graph(picture: QWidget) -> bool:
     colors = picture.grab().toImage()
     shown = {colors.pixelColor(x, y).name() for x in range(0, colors.width(), 4) for y in range(0, colors.height(), 4)}
     return len(shown) > 3
+
+
+def test_examples_of_invalid_graphs_are_drawn(qtbot: QtBot) -> None:
+    """Also those with cycles, wires of removed nodes, and unknown types."""
+    for code in (each.code for area in ("parts", "graph", "parameters") for each in AREAS[area]):
+        example = example_of(code)
+        assert example is not None
+        if example.document.nodes:
+            picture = GraphThumbnail(example.document, catalogue())
+            qtbot.addWidget(picture)
+            assert shows_a_graph(picture), code
 
 
 @pytest.mark.parametrize("entry", shipped_blocks(), ids=lambda entry: entry.name)
@@ -139,7 +151,8 @@ def test_markup_in_a_message_is_shown_literally(qtbot: QtBot, window: MainWindow
     problem = Problem("error", "unknown-type", message)
     row = ProblemRow(problem, lambda _: None, lambda _: None, project.store.fix_previewer)
     qtbot.addWidget(row)
-    page = HelpPage(*topic_of(window, row))
+    topic = topic_of(window, row)
+    page = HelpPage(topic.title, topic.text)
     qtbot.addWidget(page)
     assert message in page.text.toPlainText()
 

@@ -4,13 +4,18 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterator, Sequence
+from functools import partial
 
+from studio.document import edits
 from studio.document.blocks import block_nodes
+from studio.document.blocks.block_edits import edit_block
 from studio.document.blocks.block_expansion import MAX_DEPTH, MAX_NODES, Expansion, Scope
+from studio.document.blocks.block_grouping import unpack
 from studio.document.located_edits import clear_param_at
 from studio.document.model import Endpoint, Json
 from studio.lowering.analysis.block_types import INSIDE
 from studio.lowering.analysis.scope_graphs import ScopeGraph
+from studio.lowering.problems import quick_fixes
 from studio.lowering.problems.problem import Fix, Problem
 from studio.nodes.types import NodeType, Role
 
@@ -21,16 +26,11 @@ _LONGEST = 60
 def block_problems(expansion: Expansion, graphs: Sequence[ScopeGraph]) -> Iterator[Problem]:
     """Problems of definitions and instances, placed at the first instance that has them."""
     if expansion.is_truncated:
-        message = (
-            f"The blocks would expand to more than {MAX_NODES:,} nodes, or are more than {MAX_DEPTH} deep. "
-            "Use fewer or smaller repetitions."
-        )
-        yield Problem("error", "too-many-nodes", message)
+        yield _too_many_nodes(expansion)
     for each in graphs:
         first = each.scopes[0]
         if each.block in expansion.recursive:
-            message = f"The block {each.block} contains itself, so it would never end. Remove the inner instance."
-            yield Problem("error", "recursive-block", message, node=first.instance_path)
+            yield _recursive(expansion, each)
         for name, node_type in each.graph.types.items():
             yield from _misplaced(each, first, name, node_type)
     for each in graphs:
@@ -39,6 +39,36 @@ def block_problems(expansion: Expansion, graphs: Sequence[ScopeGraph]) -> Iterat
         for scope in each.scopes:
             for name in scope.copies:
                 yield from _instance_problems(scope, name, each.graph.types[name])
+
+
+def _too_many_nodes(expansion: Expansion) -> Problem:
+    """Blocks that are too large, at the instance on the canvas with the most copies."""
+    nodes = expansion.document.nodes
+    copies = {name: block_nodes.repeat_count(node) for name, node in nodes.items() if block_nodes.name_of(node)}
+    most = max(copies, key=lambda name: copies[name], default=None)
+    message = (
+        f"The blocks would expand to more than {MAX_NODES:,} nodes, or are more than {MAX_DEPTH} deep. "
+        "Use fewer or smaller repetitions."
+    )
+    if most is None or copies[most] == 1:
+        return Problem("error", "too-many-nodes", message)
+    return Problem("error", "too-many-nodes", message, node=most, fix=_clear(most, block_nodes.REPEAT))
+
+
+def _recursive(expansion: Expansion, each: ScopeGraph) -> Problem:
+    """A block that contains itself, at the instance in its definition that leads back to it."""
+    blocks = expansion.document.blocks
+    for name, node in each.graph.document.nodes.items():
+        if each.block not in block_nodes.reachable_blocks(blocks, {name: node}):
+            continue
+        inner = each.scopes[0].prefix + name
+        message = f"The block {each.block} contains itself in {inner}, so it would never end. Remove {inner}."
+        ports = each.graph.types[name].inputs
+        remove = quick_fixes.bypass(name, ports[0].name) if ports else quick_fixes.remove([name], "")
+        fix = Fix(f"Remove {name}", partial(edit_block, name=each.block, edit=remove.edit))
+        return Problem("error", "recursive-block", message, node=inner, fix=fix)
+    message = f"The block {each.block} contains itself, so it would never end. Remove the inner instance."
+    return Problem("error", "recursive-block", message, node=each.scopes[0].instance_path)
 
 
 def _unequal_wiring(expansion: Expansion, each: ScopeGraph) -> Iterator[Problem]:
@@ -92,13 +122,26 @@ def _misplaced(each: ScopeGraph, first: Scope, name: str, node_type: NodeType) -
     path = first.prefix + name
     if each.block and node_type.role not in INSIDE:
         message = f"{path} cannot be inside a block, which holds layers, operations and other blocks. Move it out."
-        yield Problem("error", "misplaced-node", message, node=path)
+        yield Problem("error", "misplaced-node", message, node=path, fix=_moved_out(each, first, name))
     if not each.block and node_type.role is Role.PORT:
         message = f"{path} is a port of a block, but it is not inside one. Remove it."
-        yield Problem("error", "misplaced-node", message, node=path)
+        fix = quick_fixes.remove([name], f"Remove {name}")
+        yield Problem("error", "misplaced-node", message, node=path, fix=fix)
     if each.block and node_type.key == block_nodes.OUTPUT and Endpoint(name, block_nodes.TAKEN) not in first.sources:
         message = f"The output {name} of the block {each.block} has no wire. Connect an output to it, or remove it."
         yield Problem("error", "missing-wire", message, node=path, port=block_nodes.TAKEN)
+
+
+def _moved_out(each: ScopeGraph, first: Scope, name: str) -> Fix | None:
+    """A fix that removes a node without wires from a block, or that replaces the instance by its nodes."""
+    graph = each.graph
+    if not graph.sources(name) and not graph.outgoing_wires.get(name):
+        remove = partial(edits.remove, names=[name])
+        return Fix(f"Remove {name}", partial(edit_block, name=each.block, edit=remove))
+    instance = first.instance_path
+    if len(each.scopes) > 1 or "." in instance:
+        return None
+    return Fix(f"Unpack {instance}", lambda document: unpack(document, instance)[0])
 
 
 def _instance_problems(scope: Scope, name: str, node_type: NodeType) -> Iterator[Problem]:

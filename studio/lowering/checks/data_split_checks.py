@@ -11,6 +11,8 @@ from studio.lowering.problems import quick_fixes
 from studio.lowering.problems.problem import Fix, Problem
 from studio.nodes.types import Role
 
+_USUAL_FOLDS = 5
+
 
 def data_split_problems(flow: Dataflow) -> Iterator[Problem]:
     for name, facts in flow.facts.items():
@@ -30,7 +32,7 @@ def _check_split(name: str, facts: NodeFacts, found: SplitOutcome) -> Iterator[P
         if facts.arguments.values.get("stratify"):
             fix = quick_fixes.assign(name, "stratify", value=False)
         elif 2 <= found.samples < facts.arguments.values.get("folds", 0):
-            fix = quick_fixes.assign(name, "folds", found.samples)
+            fix = quick_fixes.assign(name, "folds", min(found.samples, _USUAL_FOLDS))
         yield Problem("error", "bad-division", f"{name}: {found.failure}", node=name, fix=fix)
     elif "folds" in facts.arguments.values:
         yield from _check_folds(name, facts.arguments.values["folds"], found)

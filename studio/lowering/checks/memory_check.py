@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from typing import Any, cast
 
@@ -13,10 +14,13 @@ from studio.lowering.analysis.activation_memory import batch_bytes
 from studio.lowering.analysis.dataflow import Dataflow
 from studio.lowering.analysis.node_evaluation import SampleSpec
 from studio.lowering.analysis.node_facts import NodeFacts
-from studio.lowering.problems.problem import Problem
+from studio.lowering.problems import quick_fixes
+from studio.lowering.problems.problem import Fix, Problem
 from studio.nodes.types import Role
 
 _BYTES_PER_PARAMETER = 4
+_SMALL_SHARE = 0.0002
+"""Share of the memory that a node takes at most after its fix. Gradients and optimizers take several times as much."""
 
 
 def memory_problems(flow: Dataflow) -> Iterator[Problem]:
@@ -32,20 +36,29 @@ def memory_problems(flow: Dataflow) -> Iterator[Problem]:
         outputs = max((_bytes(value, batch) for value in facts.outputs.values()), default=0)
         if max(weights[name], outputs) > memory:
             needed, kind = max((weights[name], "parameters"), (outputs, "outputs"))
-            yield _too_large(name, facts, f"The {kind} of {name} take {format_bytes(needed)}", memory)
+            yield _too_large(name, facts, f"The {kind} of {name} take {format_bytes(needed)}", memory, needed)
             return
     total = sum(weights.values())
     if total > memory:
         name = max(weights, key=lambda name: weights[name])
-        yield _too_large(name, unmuted[name], f"The parameters of the network take {format_bytes(total)}", memory)
+        statement = f"The parameters of the network take {format_bytes(total)}"
+        yield _too_large(name, unmuted[name], statement, memory, total)
 
 
-def _too_large(name: str, facts: NodeFacts, statement: str, memory: int) -> Problem:
+def _too_large(name: str, facts: NodeFacts, statement: str, memory: int, needed: float) -> Problem:
     values = {param: _largest(facts.arguments.values[param]) for param in facts.arguments.explicit}
     cause = max(values, key=lambda param: values[param], default=None)
     remedy = "Reduce its input size." if cause is None else f"Reduce {cause}."
     message = f"{statement}, but this machine has {format_bytes(memory)} of memory. {remedy}"
-    return Problem("error", "too-large", message, node=name)
+    fix = None if cause is None else _smaller(name, cause, facts.arguments.values[cause], needed / memory)
+    return Problem("error", "too-large", message, node=name, fix=fix)
+
+
+def _smaller(name: str, param: str, value: Any, ratio: float) -> Fix | None:
+    """A fix that divides an integer by the power of 10 with which the node takes a small share of the memory."""
+    divisor = 10 ** math.ceil(math.log10(ratio / _SMALL_SHARE))
+    is_size = isinstance(value, int) and not isinstance(value, bool) and value >= divisor
+    return quick_fixes.assign(name, param, value // divisor) if is_size else None
 
 
 def _largest(value: Any) -> float:

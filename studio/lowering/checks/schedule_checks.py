@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from studio.document.graph_walk import walk
 from studio.document.model import Endpoint
 from studio.lowering.analysis.dataflow import Dataflow
 from studio.lowering.analysis.node_evaluation import SampleSpec
 from studio.lowering.analysis.node_graph import NodeGraph
 from studio.lowering.checks.optimizers.schedule_curves import schedule_curve_problems
 from studio.lowering.problems import quick_fixes
-from studio.lowering.problems.problem import Problem
+from studio.lowering.problems.problem import Fix, Problem
 from studio.lowering.schedules.schedule_chains import (
     context_of,
     counting_unit,
@@ -19,7 +20,7 @@ from studio.lowering.schedules.schedule_chains import (
     schedules_behind,
 )
 from studio.lowering.schedules.schedule_context import ScheduleContext
-from studio.nodes.schedule_nodes import ALONE, PER_STEP, SETTING
+from studio.nodes.schedule_nodes import ALONE, LENGTHS, PER_STEP, SETTING
 from studio.nodes.types import Role
 
 
@@ -51,14 +52,10 @@ def schedule_problems(flow: Dataflow) -> Iterator[Problem]:
 def _check_followers(graph: NodeGraph, name: str) -> Iterator[Problem]:
     for other in schedules_behind(graph, name)[1:]:
         message = (
-            f"{name} is followed by two schedules but only one can start when it ends. Connect {other} to "
-            f"{graph.driven_by(name) or 'the optimizer'} to run both at once."
+            f"{name} is followed by two schedules but only one can start when it ends. Remove {other}, or connect it "
+            f"to {schedules_behind(graph, name)[0]}."
         )
-        driven = graph.driven_by(name)
-        fix = (
-            None if driven is None else quick_fixes.wire_up(Endpoint(driven, "optimizer"), Endpoint(other, "optimizer"))
-        )
-        yield Problem("error", "two-followers", message, node=other, fix=fix)
+        yield Problem("error", "two-followers", message, node=other, fix=_removed(graph, other))
 
 
 def _check_placement(flow: Dataflow, name: str) -> Iterator[Problem]:
@@ -98,7 +95,12 @@ def _check_parallel(flow: Dataflow, optimizer: str) -> Iterator[Problem]:
             f"{overriding} sets the learning rate of {optimizer} and overrides {other}. Remove one of the two, "
             "or connect one after the other."
         )
-        yield Problem("error", "schedules-overrule", message, node=other)
+        yield Problem("error", "schedules-overrule", message, node=other, fix=_removed(flow.graph, other))
+
+
+def _removed(graph: NodeGraph, name: str) -> Fix:
+    """A fix that removes a schedule and those that follow it."""
+    return quick_fixes.remove(walk([name], lambda each: schedules_behind(graph, each)), f"Remove {name}")
 
 
 # -- lengths ----------------------------------------------------------------------------------
@@ -131,7 +133,8 @@ def _check_length(flow: Dataflow, name: str) -> Iterator[Problem]:
             f"{name} starts after {unit} {context.begins}, but training ends after {unit} {total}. "
             f"Shorten {previous}, or train longer."
         )
-        yield Problem("warning", "schedule-late", message, node=previous, affected=name)
+        fix = None if previous is None else _shortened(flow, previous, total)
+        yield Problem("warning", "schedule-late", message, node=previous, affected=name, fix=fix)
         return
     explicit = flow.facts[name].arguments.explicit
     total_steps = values.get("total_steps")
@@ -154,6 +157,15 @@ def _check_length(flow: Dataflow, name: str) -> Iterator[Problem]:
         yield Problem(
             "warning", "schedule-rises", message, node=name, fix=quick_fixes.clear(name, "T_max", "Clear T_max")
         )
+
+
+def _shortened(flow: Dataflow, name: str, total: int) -> Fix | None:
+    """A fix after which a schedule takes half of the training that remains when it starts."""
+    context, facts = context_of(flow, name), flow.facts[name]
+    values = facts.arguments.values
+    length = "lasts" if values.get("lasts") else next((each for each in LENGTHS if each in values), None)
+    rest = total - (0 if context is None or context.begins is None else context.begins)
+    return None if length is None or rest < 2 else quick_fixes.assign(name, length, rest // 2)
 
 
 def _unknown_length(flow: Dataflow, name: str) -> Iterator[Problem]:

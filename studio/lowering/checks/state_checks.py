@@ -6,12 +6,14 @@ from collections import defaultdict
 from collections.abc import Iterator
 
 from engine.nn import CarriedState
+from engine.shape import Spec
+from studio.document.model import Endpoint, Node
 from studio.document.weight_sharing import layer_of
 from studio.lowering.analysis.dataflow import Dataflow
 from studio.lowering.analysis.node_evaluation import SampleSpec
 from studio.lowering.analysis.node_facts import NodeFacts
 from studio.lowering.problems import quick_fixes
-from studio.lowering.problems.problem import Problem
+from studio.lowering.problems.problem import Fix, Problem
 from studio.nodes.types import Role
 
 CARRY_STATE = "carry_state"
@@ -90,10 +92,38 @@ def _check_calls(flow: Dataflow, nodes: list[str]) -> Iterator[Problem]:
                 f"No node keeps a value for {layer}, so its state is always zero. Add a copy of {layer} that shares "
                 "its weights, and connect the new state to its input value."
             )
-            yield Problem("warning", "state-unused", message, node=layer)
+            yield Problem("warning", "state-unused", message, node=layer, fix=_kept_state(flow, layer))
         elif is_state and len(users) == 1:
             message = (
                 f"No node reads the state that {layer} keeps. Add a copy of {layer} that shares its weights, and "
                 "connect a batch to its input batch."
             )
-            yield Problem("warning", "state-unused", message, node=layer)
+            yield Problem("warning", "state-unused", message, node=layer, fix=_read_state(flow, layer))
+
+
+def _kept_state(flow: Dataflow, layer: str) -> Fix | None:
+    """A fix that keeps the output of the only node that reads a state."""
+    readers = flow.graph.readers(Endpoint(layer, "output"))
+    reader = readers[0].node if len(readers) == 1 else None
+    if reader is None or len(flow.graph.types[reader].outputs) != 1 or "." in layer:
+        return None
+    end = Endpoint(reader, flow.graph.types[reader].outputs[0].name)
+    state, found = flow.facts[layer].outputs.get("output"), flow.facts[reader].outputs.get(end.port)
+    if not isinstance(state, Spec) or not isinstance(found, Spec) or state.shape[1:] != found.shape[1:]:
+        return None
+    copy = Node(flow.graph.types[layer].key, shares=layer)
+    return quick_fixes.insert_behind(end, copy, title=f"Keep the output of {reader}", input_port="value")
+
+
+def _read_state(flow: Dataflow, layer: str) -> Fix | None:
+    """A fix that reads a state where the node that computes it takes one."""
+    end = flow.graph.source(layer, "value")
+    if end is None or "." in layer:
+        return None
+    node_type, sources = flow.graph.types[end.node], flow.graph.sources(end.node)
+    unfed = [port.name for port in node_type.inputs if port.optional and port.name not in sources]
+    batch = sources.get(node_type.inputs[0].name) if node_type.inputs else None
+    if len(unfed) != 1 or batch is None:
+        return None
+    copy, target = Node(flow.graph.types[layer].key, shares=layer), Endpoint(end.node, unfed[0])
+    return quick_fixes.feed(batch, copy, target, title=f"Read the state at {target}", input_port="batch")

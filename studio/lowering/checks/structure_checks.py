@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterator
+from dataclasses import replace
 
 from engine import fit, nn
 from studio.document import node_names
@@ -105,8 +106,22 @@ def _stray_wires(graph: NodeGraph) -> Iterator[Problem]:
     for wire in graph.stray:
         end = wire.target if wire.target.node in graph.types else wire.source
         node = end.node if end.node in graph.types else None
-        message = f"The wire {wire} is not valid. {_stray_reason(graph, wire)} Remove the wire."
-        yield Problem("error", "stray-wire", message, node=node, port=end.port, wire=wire, fix=quick_fixes.unwire(wire))
+        reason, other = _stray_reason(graph, wire), _needless_wire(graph, wire)
+        message = f"The wire {wire} is not valid. {reason} Remove {'the wire' if other is None else other}."
+        fix = quick_fixes.unwire(wire)
+        if other is not None:
+            fix = replace(quick_fixes.unwire(other), title=f"Remove {other}")
+        yield Problem("error", "stray-wire", message, node=node, port=end.port, wire=wire, fix=fix)
+
+
+def _needless_wire(graph: NodeGraph, wire: Wire) -> Wire | None:
+    """The wire at the same input, if without `wire` an output would have no reader, but not without that one."""
+    if wire.source.node not in graph.types or graph.readers(wire.source):
+        return None
+    end = graph.input_sources.get(wire.target.node, {}).get(wire.target.port)
+    if end is None or len(graph.readers(end)) < 2:
+        return None
+    return Wire(end, wire.target)
 
 
 def _stray_reason(graph: NodeGraph, wire: Wire) -> str:
@@ -123,9 +138,31 @@ def _cycle(graph: NodeGraph) -> Problem:
     path = graph.cyclic
     listed = path if len(path) <= 8 else [*path[:4], "…", *path[-3:]]
     cycle = " → ".join([*listed, path[0]])
-    wire = next(wire for wire in graph.outgoing_wires[path[-1]] if wire.target.node == path[0])
+    fix, wire = _broken_cycle(graph, path)
     message = f"{cycle} is a cycle, so none of its nodes can be computed first. Remove one of its wires."
-    return Problem("error", "cycle", message, node=path[0], wire=wire)
+    return Problem("error", "cycle", message, node=wire.target.node, wire=wire, fix=fix)
+
+
+def _broken_cycle(graph: NodeGraph, path: list[str]) -> tuple[Fix | None, Wire]:
+    """A fix that breaks a cycle, and the wire that closes it.
+
+    It removes a wire that its node does not require, or else a node that also reads a value from outside the cycle.
+    """
+    following = (*path[1:], path[0])
+    wires = [
+        next(wire for wire in graph.outgoing_wires[name] if wire.target.node == target)
+        for name, target in zip(path, following, strict=True)
+    ]
+    for wire in wires:
+        port = port_of(graph.types, wire.target, "input")
+        if port is not None and port.optional:
+            return quick_fixes.unwire(wire), wire
+    for wire in wires:
+        name = wire.target.node
+        outside = [port for port, end in graph.input_sources[name].items() if end.node not in path]
+        if len(outside) == 1 and len(graph.types[name].outputs) == 1:
+            return quick_fixes.bypass(name, outside[0]), wire
+    return None, wires[-1]
 
 
 # -- ports ------------------------------------------------------------------------------------
@@ -168,7 +205,8 @@ def _unconnected_node(graph: NodeGraph, name: str) -> Problem:
     """A node without wires; an error only if a run requires it."""
     end = Endpoint(name, graph.types[name].inputs[0].name)
     candidate = _likely_source(graph, end)
-    fix = None if candidate is None else quick_fixes.wire_up(candidate, end)
+    fix = quick_fixes.remove([name], f"Remove {name}")
+    fix = fix if candidate is None else quick_fixes.wire_up(candidate, end)
     message = f"{name} has no wires, so it is not part of the run. Connect it, or remove it."
     return Problem("warning", "not-wired", message, node=name, fix=fix)
 

@@ -57,12 +57,8 @@ def _check_parts(flow: Dataflow) -> Iterator[Problem]:
             "error", "no-data", "The project has no data source. Add one, such as Digits, followed by a loader."
         )
     elif not graph.with_role(Role.LOADER):
-        ends = graph.free_outputs(PortType.SAMPLES)
-        fix = None
-        if len(ends) == 1:
-            fix = quick_fixes.append(ends[0], Node("data.Batches"), "samples", title="Add a loader")
         message = "The project has no loader to make batches. Add one after the data source."
-        yield Problem("error", "no-loader", message, fix=fix)
+        yield Problem("error", "no-loader", message, fix=_added_loader(graph))
     losses, optimizers = [*graph.with_role(Role.LOSS), *graph.with_role(Role.LOSS_SUM)], graph.with_role(Role.OPTIMIZER)
     if not losses:
         message = "The project has no loss. Add one, such as CrossEntropyLoss, after the last layer."
@@ -85,6 +81,24 @@ def _check_parts(flow: Dataflow) -> Iterator[Problem]:
         yield Problem("error", "missing-wire", message, node=name, port="loss", fix=fix)
 
 
+def _added_loader(graph: NodeGraph) -> Fix | None:
+    """A fix that adds a loader, and connects it to the only layer without an input and to all targets."""
+    ends = graph.free_outputs(PortType.SAMPLES)
+    if len(ends) != 1:
+        return None
+    unfed = [
+        Endpoint(name, port.name)
+        for name, node_type in graph.types.items()
+        for port in node_type.inputs
+        if port.type is PortType.TENSOR and not port.optional and port.name not in graph.sources(name)
+    ]
+    compared = (Role.LOSS, Role.METRIC)
+    targets = [end for end in unfed if end.port == "target" and graph.types[end.node].role in compared]
+    inputs = [end for end in unfed if end not in targets]
+    outputs = {"input": inputs if len(inputs) == 1 else [], "target": targets}
+    return quick_fixes.append(ends[0], Node("data.Batches"), "samples", title="Add a loader", outputs=outputs)
+
+
 def _loss_for_targets(flow: Dataflow) -> Fix | None:
     """A fix that compares the only output of the network with the targets of the only loader."""
     loaders = flow.graph.with_role(Role.LOADER)
@@ -93,7 +107,9 @@ def _loss_for_targets(flow: Dataflow) -> Fix | None:
     if len(ends) != 1 or not isinstance(targets, Spec):
         return None
     key = "nn.MSELoss" if targets.dtype.is_floating_point else "nn.CrossEntropyLoss"
-    return quick_fixes.append_loss(ends[0], Endpoint(loaders[0], "target"), Node(key))
+    optimizers = flow.graph.with_role(Role.OPTIMIZER)
+    reader = Endpoint(optimizers[0], "loss") if len(optimizers) == 1 and not flow.graph.optimized else None
+    return quick_fixes.append_loss(ends[0], Endpoint(loaders[0], "target"), Node(key), reader)
 
 
 def _check_loaders(flow: Dataflow) -> Iterator[Problem]:
@@ -151,6 +167,9 @@ def _check_same_samples(graph: NodeGraph, loss: str) -> Iterator[Problem]:
         f"each step. Connect {end}."
     )
     fix = quick_fixes.wire_up(end, Endpoint(loss, "target"))
+    readers = [wire.target for wire in graph.outgoing_wires.get(given[0], ())]
+    if readers == [Endpoint(loss, "target")]:
+        fix = quick_fixes.all_of([fix, quick_fixes.remove(given, "")], f"{fix.title} and remove {given[0]}")
     yield Problem("error", "several-loaders", message, node=loss, port="target", fix=fix)
 
 

@@ -279,27 +279,47 @@ def all_of(fixes: Sequence[Fix], title: str) -> Fix:
     return Fix(title, edit, settings)
 
 
-def append(source: Endpoint, node: Node, input_port: str, *, title: str) -> Fix:
-    """Add a node after an output."""
+def append(
+    source: Endpoint,
+    node: Node,
+    input_port: str,
+    *,
+    title: str,
+    outputs: Mapping[str, Iterable[Endpoint]] | None = None,
+) -> Fix:
+    """Add a node after an output.
+
+    Args:
+        outputs: inputs that its outputs are connected to
+    """
 
     def edit(document: Document) -> Document:
         name = edits.unique_name(document, node.type)
         x, y = document.nodes[source.node].at
         document = edits.add(document, name, replace(node, at=(x + NODE_SPACING, y)))
-        return edits.connect(document, Wire(source, Endpoint(name, input_port)))
+        document = edits.connect(document, Wire(source, Endpoint(name, input_port)))
+        for output, ends in (outputs or {}).items():
+            for end in ends:
+                document = edits.connect(document, Wire(Endpoint(name, output), end))
+        return document
 
     return Fix(title, edit)
 
 
-def append_loss(source: Endpoint, targets: Endpoint, node: Node) -> Fix:
-    """Add a loss that compares an output with targets."""
+def append_loss(source: Endpoint, targets: Endpoint, node: Node, reader: Endpoint | None = None) -> Fix:
+    """Add a loss that compares an output with targets.
+
+    Args:
+        reader: the input of an optimizer that the loss is connected to
+    """
 
     def edit(document: Document) -> Document:
         name = edits.unique_name(document, node.type)
         x, y = document.nodes[source.node].at
         document = edits.add(document, name, replace(node, at=(x + NODE_SPACING, y)))
         document = edits.connect(document, Wire(source, Endpoint(name, "input")))
-        return edits.connect(document, Wire(targets, Endpoint(name, "target")))
+        document = edits.connect(document, Wire(targets, Endpoint(name, "target")))
+        return document if reader is None else edits.connect(document, Wire(Endpoint(name, "loss"), reader))
 
     return Fix(f"Add {node.type.rpartition('.')[2]}", edit)
 

@@ -217,6 +217,25 @@ import numpy as np
 def scaled(input):
     return input.relu() / (1 + float(np.asarray(input.detach()).max()))
 """
+_UNTRUSTED = """\
+def rectified(input):
+    return input.relu()  # not trusted
+"""
+_MISSPELLED = """\
+def normalized(input):
+    return (input / input.nrom()).relu()
+"""
+
+
+def _untrusted(_: Path) -> Document:
+    """A project with code that the user has not trusted."""
+    layers = {
+        "flatten": "nn.Flatten",
+        "hidden": Node("nn.Linear", {"out_features": 32}),
+        "own": Node("studio.Python", {"source": _UNTRUSTED}),
+        "logits": Node("nn.Linear", {"in_features": 32, "out_features": 10}),
+    }
+    return digits(layers)
 
 
 def _mistake(name: str, code: str, source: str, *, goal: Goal | None = None, has_fix: bool = True) -> Mistake:
@@ -224,6 +243,8 @@ def _mistake(name: str, code: str, source: str, *, goal: Goal | None = None, has
 
 
 CODE: tuple[Mistake, ...] = (
+    Mistake("untrusted_code", "untrusted-code", "own", _untrusted, has_fix=False),
+    _mistake("misspelled_method", "code-failed", _MISSPELLED, has_fix=False),
     _mistake("forward_called", "code-forward", _FORWARD),
     _mistake("backward_in_a_node", "code-training-step", _BACKWARD),
     _mistake("losses_in_a_list", "code-kept-values", _KEPT, goal=_LEARNED),

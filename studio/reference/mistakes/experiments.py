@@ -11,6 +11,7 @@ from studio.document.model import Document, Node
 from studio.reference.mistakes.mistake import Goal, Mistake
 from studio.reference.mistakes.projects import digits, wire
 
+_LEARNS = Goal("val_loss", 2.0, epochs=4, is_highest=True)
 _LEARNED = Goal("val_loss", 0.9, epochs=6, is_highest=True)
 _FIRST: dict[str, str | Node] = {"flatten": "nn.Flatten", "hidden": Node("nn.Linear", {"out_features": 32})}
 _LAST: dict[str, str | Node] = {"logits": Node("nn.Linear", {"out_features": 10})}
@@ -39,22 +40,30 @@ def _threshold(_: Path) -> Document:
 
 def _deep_sigmoid(_: Path) -> Document:
     layers: dict[str, str | Node] = {"sigmoid": "nn.Sigmoid"}
-    for number in range(10):
-        layers |= {f"linear{number}": Node("nn.Linear", {"out_features": 16}), f"sigmoid{number}": "nn.Sigmoid"}
-    return _network(Node("optim.SGD", {"lr": 0.05}), **layers)
+    for number in range(7):
+        layers |= {f"linear{number}": Node("nn.Linear", {"out_features": 64}), f"sigmoid{number}": "nn.Sigmoid"}
+    return _network(Node("optim.Adam", {"lr": 0.01}), **layers)
 
 
-def _mistake(name: str, code: str, node: str, plant: Callable[[Path], Document], *, has_fix: bool) -> Mistake:
-    goal = _LEARNED if has_fix else None
-    return Mistake(name, code, node, plant, stage="diagnose", goal=goal, has_fix=has_fix)
+def _targets_of_zero(_: Path) -> Document:
+    """Targets that are multiplied by 0 on their way to the loss."""
+    found = edits.add(_network(), "same", Node("ops.mul", {"y": 0}))
+    found = edits.disconnect(found, [wire("batches.target -> cross_entropy.target")])
+    found = edits.connect(found, wire("batches.target -> same.x"))
+    return edits.connect(found, wire("same.output -> cross_entropy.target"))
+
+
+def _mistake(name: str, code: str, node: str, plant: Callable[[Path], Document], *, goal: Goal = _LEARNED) -> Mistake:
+    return Mistake(name, code, node, plant, stage="diagnose", goal=goal)
 
 
 EXPERIMENTS: tuple[Mistake, ...] = (
-    _mistake("tiny_rate_of_sgd", "learning-rate-too-low", "adam", partial(_rate, 6e-4), has_fix=True),
-    _mistake("huge_rate_of_sgd", "learning-rate-too-high", "adam", partial(_rate, 3.0), has_fix=True),
-    _mistake("scores_multiplied_by_1000", "high-first-loss", "cross_entropy", _large_scores, has_fix=False),
-    _mistake("outputs_cut_to_zero", "unused-inputs", "hardshrink", _threshold, has_fix=False),
-    _mistake("ten_sigmoid_layers", "vanishing-gradients", "hidden", _deep_sigmoid, has_fix=False),
+    _mistake("tiny_rate_of_sgd", "learning-rate-too-low", "adam", partial(_rate, 6e-4)),
+    _mistake("huge_rate_of_sgd", "learning-rate-too-high", "adam", partial(_rate, 3.0)),
+    _mistake("scores_multiplied_by_1000", "high-first-loss", "cross_entropy", _large_scores),
+    _mistake("outputs_cut_to_zero", "unused-inputs", "hardshrink", _threshold),
+    _mistake("targets_multiplied_by_0", "unfit-targets", "cross_entropy", _targets_of_zero),
+    _mistake("eight_sigmoid_layers", "vanishing-gradients", "hidden", _deep_sigmoid, goal=_LEARNS),
 )
 
 __all__ = ["EXPERIMENTS"]

@@ -42,6 +42,8 @@ class Mistake:
     """None if the fix does not change how well the project trains."""
     has_fix: bool = True
     """False if no edit of the graph removes the cause, such as damaged files."""
+    leaves: str | None = None
+    """A code that is reported after the fix, because it limits the effect of a cause that no edit removes."""
     epochs: int = 1
     """With stage "run": epochs after which the problem has been reported."""
 

@@ -8,14 +8,17 @@ from pathlib import Path
 import numpy as np
 from msgspec.structs import replace
 
+from engine.data.samples import validation_split
 from studio.document import edits
 from studio.document.code_trust import TRUST
 from studio.document.model import Document, Node, TrainingSettings
 from studio.nodes.loss_sum_node import SUM
 from studio.reference.mistakes.mistake import Goal, Mistake
+from studio.reference.mistakes.networks import Nodes, network
 from studio.reference.mistakes.projects import digits, wire
 from studio.reference.mistakes.projects import document as made_of
 
+_FITTED = Goal("val_loss", 0.5, epochs=10, is_highest=True)
 _LEARNED = Goal("val_loss", 1.0, epochs=12, is_highest=True)
 
 
@@ -300,7 +303,26 @@ def _shifted_in_code(_: Path) -> Document:
     return replace(made, nodes=nodes, wires=tuple(sorted([*wires, *added])))
 
 
+def _large_inputs(_: Path) -> Document:
+    """A rate for inputs of unit scale, and a factor of 8 before the only layer."""
+    layers: Nodes = {"larger": Node("ops.mul", {"y": 8.0}), "output": _linear(1)}
+    return network("data.Regression", layers, "nn.MSELoss", optimizer=_sgd(0.1))
+
+
+def _logarithm(folder: Path) -> Document:
+    """The logarithm of a number that is negative in one row of the validation data."""
+    random = np.random.default_rng(0)
+    inputs = random.uniform(0.5, 2.0, (300, 4))
+    targets = (inputs[:, 0] > inputs[:, 1]).astype(np.int64)
+    inputs[validation_split(300, 0.2)[1][5], 2] = -0.5
+    np.savez(folder / "numbers.npz", x=inputs.astype(np.float32), y=targets)
+    layers: Nodes = {"logarithm": "ops.log", "hidden": _linear(8), "relu": "nn.ReLU", "logits": _linear(2)}
+    return network(Node("data.NPY", {"path": "numbers.npz"}), layers, "nn.CrossEntropyLoss")
+
+
 RUNS: tuple[Mistake, ...] = (
+    Mistake("factor_before_the_first_layer", "diverged", "adam", _large_inputs, "run", _FITTED, epochs=3),
+    Mistake("logarithm_of_a_negative_number", "validation-not-finite", "adam", _logarithm, "run", has_fix=False),
     Mistake("nadam_rate_too_high", "learning-rate-too-high", "adam", _nadam_rate_too_high, "run", _LEARNED, epochs=6),
     Mistake(
         "rmsprop_rate_too_high", "learning-rate-too-high", "adam", _rmsprop_rate_too_high, "run", _LEARNED, epochs=6

@@ -121,7 +121,12 @@ class DataInspector:
         with self._lock:
             for position, name in enumerate(loaders):
                 share = _SHARE_FOR_READING * (position + 1) / len(loaders)
-                known = self._read(name, flow, start + share * seconds, is_cancelled)
+                try:
+                    known = self._read(name, flow, start + share * seconds, is_cancelled)
+                except DataProblem as error:
+                    if not report.errors:  # which say why
+                        problems.append(_unreadable(error, name, flow))
+                    continue
                 if is_cancelled():
                     return Inspection(is_cancelled=True)
                 if known is not None:
@@ -134,24 +139,31 @@ class DataInspector:
     def _read(
         self, loader: str, flow: Dataflow, deadline: float, is_cancelled: Callable[[], bool]
     ) -> tuple[Preview, Statistics] | None:
-        """The statistics of samples at a loader; None if they cannot be read, which is a problem of the check."""
-        try:
-            chain = chain_to(loader, flow.document, flow.graph, flow.base)
-            splits = self._opener.open(chain)
-            known = self._known.get(chain)
-            if known is None or known[0] is not splits[0]:
-                preview = Preview(chain, splits, 0)
-                found = _statistics(preview, ReadingLimits(_BYTES, _SAMPLES, _TARGETS, deadline), is_cancelled)
-                if found is None:
-                    return None
-                self.readings += 1
-                known = self._known[chain] = splits[0], preview, found
-        except DataProblem:
-            return None
+        """The statistics of samples at a loader; None if cancelled. Raises DataProblem if they cannot be read."""
+        chain = chain_to(loader, flow.document, flow.graph, flow.base)
+        splits = self._opener.open(chain)
+        known = self._known.get(chain)
+        if known is None or known[0] is not splits[0]:
+            preview = Preview(chain, splits, 0)
+            found = _statistics(preview, ReadingLimits(_BYTES, _SAMPLES, _TARGETS, deadline), is_cancelled)
+            if found is None:
+                return None
+            self.readings += 1
+            known = self._known[chain] = splits[0], preview, found
         self._known.move_to_end(chain)
         while len(self._known) > _REMEMBERED:
             self._known.popitem(last=False)
         return known[1:]
+
+
+def _unreadable(error: DataProblem, loader: str, flow: Dataflow) -> Problem:
+    """The problem of samples that cannot be read: at the transform that its text names, otherwise at the source."""
+    node = error.node
+    if node == loader:
+        source, *others = chain_to(loader, flow.document, flow.graph, flow.base)
+        named = (each.name for each in others if str(error).startswith(f"{each.key.rpartition('.')[2]}:"))
+        node = next(named, source.name)
+    return Problem("error", "bad-data", f"{node}: {error}", node=node)
 
 
 def _looked_at(loader: str, found: Statistics, preview: Preview) -> Iterator[LookedAt]:

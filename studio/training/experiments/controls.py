@@ -8,6 +8,7 @@ from itertools import repeat
 from statistics import fmean, stdev
 from typing import Any
 
+from studio.lowering.problems import quick_fixes
 from studio.lowering.problems.problem import Problem
 from studio.training.experiments.experiment import Curves, Experiment, Outcome, Outcomes, Step
 from studio.training.experiments.loss_inputs import first_constant_layer, is_constant, loss_calls
@@ -36,7 +37,10 @@ def _zeroed(copy: ProjectCopy, outcomes: Outcomes) -> Iterator[Step]:
             f"{constant.node} gets the same predictions for all samples, because the output of {node} does not depend "
             f"on them. Check the parameters of {node} and the range of its input."
         )
-        problem = Problem("warning", "unused-inputs", message, node=node, evidence={"samples": len(constant.input)})
+        is_activation = copy.graph.types[node].group == "Activation" if node in copy.graph.types else False
+        fix = quick_fixes.retype(node, "nn.ReLU") if is_activation else None
+        evidence = {"samples": len(constant.input)}
+        problem = Problem("warning", "unused-inputs", message, node=node, fix=fix, evidence=evidence)
         yield Outcome("problem", message, _WHERE, {"samples": len(constant.input)}, None, (problem,))
         return
     batch = copy.batches[0]

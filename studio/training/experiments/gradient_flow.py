@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import reduce
 from operator import add
 from typing import Any
 
 from engine import fit, nn
-from studio.lowering.problems.problem import Problem
+from studio.lowering.analysis.node_graph import NodeGraph
+from studio.lowering.problems import quick_fixes
+from studio.lowering.problems.problem import Fix, Problem
+from studio.nodes.types import Role
 from studio.training.experiments.experiment import Bars, Experiment, Outcome, Outcomes, Step
 from studio.training.experiments.layer_hooks import Watcher, leaf_layers, watched
 from studio.training.experiments.project_copy import ProjectCopy
@@ -58,7 +61,7 @@ def _run(copy: ProjectCopy, outcomes: Outcomes) -> Iterator[Step]:
         "saturated": flow.saturated,
     }  # fmt: skip
     for found, when in ((first, "before training"), (flow, f"after {steps} steps")):
-        problem = _mistake(found, when, evidence)
+        problem = _mistake(copy.graph, found, when, evidence)
         if problem is not None:
             step = "Look at the activations before this node, its initialization and its normalization."
             yield Outcome("problem", problem.message, step, _finite(evidence), picture, (problem,))
@@ -110,7 +113,7 @@ def _watcher(flow: Flow, silent: dict[str, Any]) -> Watcher:
     return watch
 
 
-def _mistake(flow: Flow, when: str, evidence: dict[str, Any]) -> Problem | None:
+def _mistake(graph: NodeGraph, flow: Flow, when: str, evidence: dict[str, Any]) -> Problem | None:
     """The first problem of a measurement; a cause before its consequences."""
     evidence, largest = _finite(evidence), max(flow.gradients.values(), default=0.0)
     for name, gradient in flow.gradients.items():
@@ -122,20 +125,39 @@ def _mistake(flow: Flow, when: str, evidence: dict[str, Any]) -> Problem | None:
         if share > _DEAD:
             text = f"{share:.0%} of the units of {name} are 0 for all samples {when}, so nothing before it learns. "
             text += "Lower the learning rate, or use LeakyReLU."
-            return Problem("warning", "dead-relu", text, node=name, evidence=evidence)
+            is_relu = name in graph.document.nodes and graph.types[name].key == "nn.ReLU" and "." not in name
+            fix = quick_fixes.retype(name, "nn.LeakyReLU") if is_relu else None
+            return Problem("warning", "dead-relu", text, node=name, fix=fix, evidence=evidence)
     for name, share in flow.saturated.items():
         if share > _DEAD:
             text = f"{share:.0%} of the outputs of {name} are at its limits {when}, where its gradient is almost 0. "
             text += "Normalize its inputs, or use ReLU."
-            return Problem("warning", "saturated-units", text, node=name, evidence=evidence)
+            return Problem(
+                "warning", "saturated-units", text, node=name, fix=_rectified(graph, [name]), evidence=evidence
+            )
     for name, gradient in flow.gradients.items():
         if gradient < _VANISHED * largest:
             text = (
                 f"The gradient of {name} {when} is {_size(gradient)} times its weights, and {largest:.2g} elsewhere. "
             )
             text += f"Check the activations between {name} and the loss."
-            return Problem("warning", "vanishing-gradients", text, node=name, evidence=evidence)
+            fix = _rectified(graph, graph.types)
+            return Problem("warning", "vanishing-gradients", text, node=name, fix=fix, evidence=evidence)
     return None
+
+
+def _rectified(graph: NodeGraph, names: Iterable[str]) -> Fix | None:
+    """Use ReLU for hidden activations that squash their inputs."""
+    squashing = [name for name in names if "." not in name and name in graph.types and _is_hidden(graph, name)]
+    steps = [quick_fixes.retype(name, "nn.ReLU") for name in squashing]
+    return quick_fixes.all_of(steps, "Use ReLU") if steps else None
+
+
+def _is_hidden(graph: NodeGraph, name: str) -> bool:
+    """Whether a node is a sigmoid or tanh whose output no loss or metric reads."""
+    readers = (wire.target.node for wire in graph.outgoing_wires.get(name, ()))
+    is_output = any(graph.types[reader].role in (Role.LOSS, Role.METRIC) for reader in readers)
+    return graph.types[name].key in ("nn.Sigmoid", "nn.Tanh") and not is_output
 
 
 def _finite(evidence: dict[str, Any]) -> dict[str, Any]:

@@ -6,7 +6,9 @@ import math
 from collections.abc import Iterator
 from statistics import fmean
 
-from studio.lowering.problems.problem import Problem
+from studio.lowering.analysis.node_graph import NodeGraph
+from studio.lowering.problems import quick_fixes
+from studio.lowering.problems.problem import Fix, Problem
 from studio.training.experiments.experiment import Bars, Experiment, Outcome, Outcomes, Step
 from studio.training.experiments.loss_inputs import NUMBER_LOSSES, loss_calls
 from studio.training.experiments.project_copy import ProjectCopy
@@ -35,7 +37,8 @@ def _run(copy: ProjectCopy, outcomes: Outcomes) -> Iterator[Step]:
     for node, loss in losses.items():
         message = _mistake(node, loss, chances.get(node), next(call.type for call in calls if call.node == node))
         if message:
-            problem = Problem("warning", "high-first-loss", message, node=node, evidence=evidence)
+            fix = _without_factor(copy.graph, node)
+            problem = Problem("warning", "high-first-loss", message, node=node, fix=fix, evidence=evidence)
             step = "Normalize the inputs and the targets, and look at the activations of the first layers."
             yield Outcome("problem", message, step, evidence, picture, (problem,))
             return
@@ -45,6 +48,14 @@ def _run(copy: ProjectCopy, outcomes: Outcomes) -> Iterator[Step]:
         return
     texts = [f"{node} begins at {losses[node]:.3g}; constant predictions give {chances[node]:.3g}" for node in chances]
     yield Outcome("passed", f"{'. '.join(texts)}.", evidence=evidence, picture=picture)
+
+
+def _without_factor(graph: NodeGraph, loss: str) -> Fix | None:
+    """Remove a node that multiplies the predictions by a constant before the loss."""
+    end = graph.source(loss, "input")
+    if end is None or graph.types[end.node].key != "ops.mul" or set(graph.sources(end.node)) != {"x"}:
+        return None
+    return quick_fixes.bypass(end.node, "x")
 
 
 def _mistake(node: str, loss: float, chance: float | None, kind: str) -> str | None:

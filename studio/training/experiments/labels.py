@@ -8,7 +8,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from studio.lowering.problems.problem import Problem
+from studio.document.graph_walk import walk
+from studio.document.model import Endpoint
+from studio.lowering.analysis.node_graph import NodeGraph
+from studio.lowering.problems import quick_fixes
+from studio.lowering.problems.problem import Fix, Problem
+from studio.nodes.types import Role
 from studio.training.experiments.experiment import Bars, Experiment, Outcome, Outcomes, Step
 from studio.training.experiments.loss_inputs import CLASS_LOSSES, YES_NO_LOSSES, LossCall, loss_calls
 from studio.training.experiments.project_copy import ProjectCopy
@@ -49,8 +54,23 @@ def _outcome(node: str, calls: list[LossCall], copy: ProjectCopy) -> Outcome:
         text = f"{values.size:,} targets of {node} have {kinds} from {values.min():g} to {values.max():g}."
         return Outcome("passed", text, evidence=evidence, picture=picture)
     message = f"The targets of {node} do not fit the loss: {wrong}. Connect the right targets, or change the loss."
-    problem = Problem("warning", "unfit-targets", message, node=node, port="target", evidence=evidence)
+    fix = _direct_targets(copy.graph, node)
+    problem = Problem("warning", "unfit-targets", message, node=node, port="target", fix=fix, evidence=evidence)
     return Outcome("problem", message, "Look at the targets in the Data panel.", evidence, picture, (problem,))
+
+
+def _direct_targets(graph: NodeGraph, loss: str) -> Fix | None:
+    """Connect a loss to the targets of the loader, without the nodes between that nothing else reads."""
+    end, loaders = graph.source(loss, "target"), graph.with_role(Role.LOADER)
+    if end is None or end.node in loaders or len(loaders) != 1 or "." in loss:
+        return None
+    between: dict[str, None] = {}
+    for name in walk([end.node], lambda name: [each.node for each in graph.input_sources[name].values()]):
+        readers = {wire.target.node for wire in graph.outgoing_wires.get(name, ())}
+        if graph.types[name].role in (Role.LAYER, Role.OPERATION) and readers <= {loss, *between}:
+            between[name] = None
+    target = quick_fixes.wire_up(Endpoint(loaders[0], "target"), Endpoint(loss, "target"))
+    return quick_fixes.all_of([target, quick_fixes.remove(between, "")], target.title)
 
 
 def _mistake(values: NDArray[Any], call: LossCall, classes: int | None) -> str | None:

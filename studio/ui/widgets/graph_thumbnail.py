@@ -34,7 +34,8 @@ class GraphThumbnail(QWidget):
         self._icons = {
             name: kind.icon if (kind := known_type(document, catalogue, name)) else "unknown" for name in document.nodes
         }
-        links = [Link(wire.source.node, wire.target.node) for wire in document.wires]
+        ends = ((wire.source.node, wire.target.node) for wire in document.wires)
+        links = [Link(*pair) for pair in ends if document.nodes.keys() >= set(pair)]
         self._layout = arrange(dict.fromkeys(document.nodes, (1.0, 1.0)), links, _SPACING)
         self._height = height
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)

@@ -82,7 +82,8 @@ def _problem_topic(problem: Problem) -> Topic:
         return Topic(problem.code, prose(problem.message))
     example = example_of(problem.code)
     text = joined([prose(problem.message), problem_section(diagnosis), f"Code: `{problem.code}`"])
-    return Topic(diagnosis.title, text, example and example.document)
+    drawn = None if example is None or not example.document.nodes else example.document
+    return Topic(diagnosis.title, text, drawn)
 
 
 def _hovered_port(window: CommandWindow) -> Topic | None:

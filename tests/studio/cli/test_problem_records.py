@@ -10,8 +10,12 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
+import pytest
+import typer
 
+from engine.errors import ShapeError
 from studio.cli.assignments import apply_assignments
+from studio.cli.error_reporting import report_errors
 from studio.document import edits
 from studio.document.blocks.block_edits import edit_block
 from studio.document.blocks.block_grouping import group
@@ -216,6 +220,13 @@ def test_what_is_refused_is_a_whole_record(gradwire, project: Path, tmp_path: Pa
             line
         )
         assert line["help"] == DIAGNOSES[code].help
+
+
+def test_an_error_of_the_engine_is_a_record(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(typer.Exit), report_errors(as_json=True):
+        raise ShapeError("the weights do not fit")
+    line = json.loads(capsys.readouterr().out)
+    assert (line["code"], line["message"]) == ("bad-input", "the weights do not fit")
 
 
 def test_problems_of_data_are_the_same_records(gradwire, tmp_path: Path) -> None:

@@ -181,6 +181,7 @@ def gradients(document: Document, instance: str, data: st.DataObject) -> dict[st
         generator = np.random.default_rng(index)
         with engine.no_grad():
             parameter.copy_(engine.tensor(generator.normal(size=parameter.shape).astype(np.float32)))
+    assert task.batches is not None
     batch = next(iter(task.batches.train))
     [loss] = task.losses(batch).values()
     loss.backward()
@@ -324,7 +325,7 @@ def test_an_instance_that_the_run_does_not_use_prevents_nothing() -> None:
         (lambda d: edits.set_param(d, "dense", "width", {"each": [1, 2]}), "bad-parameter", "dense"),
         (lambda d: edits.set_param(d, "dense", "width", -1), "bad-parameter", "dense.hidden"),
         (lambda d: replace(d, blocks={}), "unknown-block", "dense"),
-        (lambda d: inside(d, "again", "block.dense"), "recursive-block", "dense"),
+        (lambda d: inside(d, "again", "block.dense"), "recursive-block", "dense.again"),
         (lambda d: inside(d, "loss", "nn.MSELoss"), "misplaced-node", "dense.loss"),
         (lambda d: inside(d, "second", block_nodes.OUTPUT), "missing-wire", "dense.second"),
         (lambda d: edits.add(d, "port", Node(block_nodes.INPUT)), "misplaced-node", "port"),

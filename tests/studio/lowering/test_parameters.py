@@ -11,11 +11,11 @@ from tests.studio.lowering.graphs import changed, coded, digits, document, fixed
 
 
 def test_missing_parameter_names_the_next_step() -> None:
-    problem = only(changed(mlp(), "logits", params={}))
+    problem = only(changed(mlp(), "hidden", params={}))
     assert problem.message == (
-        "logits needs out_features: size of the last dimension of the output (≥ 1). Set it in the inspector."
+        "hidden needs out_features: size of the last dimension of the output (≥ 1). Set it in the inspector."
     )
-    assert problem.option == "logits.out_features=VALUE"
+    assert problem.option == "hidden.out_features=VALUE"
 
 
 def test_a_missing_folder_is_one_problem_and_names_the_option() -> None:

@@ -1,43 +1,83 @@
-"""Each diagnosis of the areas that people make mistakes in has an example, or a reason why it has none."""
+"""Each diagnosis has an example, or a reason why it has none and a test that shows it."""
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
+
 import pytest
 
-from studio.lowering.problems.diagnoses import AREAS
+from studio.lowering.problems.diagnoses import AREAS, DIAGNOSES
 from studio.reference.mistakes import MISTAKES
 
-_GRAPHS = "tests/studio/lowering/test_mistakes.py checks it on graphs that do not train"
-_SCHEDULES = "tests/studio/lowering/test_schedules.py checks it on plans"
-_STATES = "tests/studio/lowering/test_carried_states.py checks it"
-_SAMPLES = "tests/studio/training/test_statistics.py checks it on small tables"
-_RUNS = "it depends on the time that steps take, or on damaged data"
-WITHOUT_EXAMPLE: dict[str, str] = {
-    **dict.fromkeys(("wrong-target", "wrong-encoding", "swapped-wires", "wrong-metric", "one-class"), _GRAPHS),
-    **dict.fromkeys(("joined-batches", "learning-rate-zero", "learning-rate-too-high", "two-followers"), _GRAPHS),
-    **dict.fromkeys(("schedule-alone", "mixed-counting", "schedules-overrule", "schedule-late"), _SCHEDULES),
-    **dict.fromkeys(("schedule-short", "schedule-rises"), _SCHEDULES),
-    **dict.fromkeys(("state-order", "state-gaps", "state-shared", "state-unused"), _STATES),
-    **dict.fromkeys(("bad-division", "no-batch", "rare-class", "not-shuffled", "rows-left-out"), _SAMPLES),
-    **dict.fromkeys(("missing-category", "identifier", "unseen-category", "header-values", "leading-zeros"), _SAMPLES),
-    **dict.fromkeys(("merged-numbers", "stray-class", "unreadable", "skipped", "missing-class"), _SAMPLES),
-    **dict.fromkeys(("diverged", "validation-not-finite", "slow-data"), _RUNS),
-    "oscillating-loss": "tests of curves check it; in a run another problem comes first",
-    "not-learning": "a more specific experiment names the cause in every sound project",
-    "unfit-targets": "data shows it first; tests/studio/cli/test_diagnosis.py makes such targets in a graph",
-    **dict.fromkeys(("untrusted-code", "code-failed", "unsafe-code"), "it is about trust and failures of code"),
+ROOT = Path(__file__).parents[3] / "tests"
+_RUN = "it is about the files and the machine of a run, not about a project"
+_COMMAND = "it is about the arguments of a command, not about a project"
+_BUG = "only a defect of the program or a failing machine causes it"
+_WARNINGS = "studio/training/test_session_warnings.py"
+WITHOUT_EXAMPLE: dict[str, tuple[str, str, str]] = {
+    "stray-class": (
+        "all data sources verify class indices while they read; only a source in a script can have such samples",
+        "studio/training/test_statistics.py",
+        "test_labels_beyond_the_classes_are_named",
+    ),
+    "unsafe-code": (
+        "no node generates unsafe code; the check of generated code is a second line of defence",
+        "studio/lowering/test_verification.py",
+        "test_unsafe_programs_are_never_compiled",
+    ),
+    "slow-data": (
+        "the share of the time that a run waits for data depends on the machine and on what else it does",
+        "studio/training/diagnosis/test_data_bottleneck.py",
+        "test_a_long_wait_is_a_problem_of_the_loader",
+    ),
+    "not-learning": (
+        "in a project with one mistake a more specific experiment names the cause; only `gradwire overfit` reports it",
+        "studio/cli/test_problem_records.py",
+        "test_what_is_refused_is_a_whole_record",
+    ),
+    "bad-usage": (_COMMAND, "studio/cli/test_problem_records.py", "test_what_is_refused_is_a_whole_record"),
+    "bad-file": (_COMMAND, "studio/cli/test_problem_records.py", "test_what_is_refused_is_a_whole_record"),
+    "bad-input": (_COMMAND, "studio/cli/test_problem_records.py", "test_an_error_of_the_engine_is_a_record"),
+    "run-failed": (_BUG, "studio/cli/test_run.py", "test_a_run_that_fails"),
+    "check-failed": (_BUG, "ui/test_background_checker.py", "test_an_error_in_the_check_is_a_problem"),
+    "computing": (
+        "the check reports what a project can cause before a run; the rest are warnings of libraries",
+        "studio/training/test_warning_capture.py",
+        "test_each_run_names_the_image_that_it_skips",
+    ),
+    "disk": (_RUN, "studio/training/test_run_record.py", "test_a_disk_that_gets_full_does_not_end_the_training"),
+    "start-from": (_RUN, "studio/training/test_run_resuming.py", "test_a_new_run_takes_what_fits"),
+    "resume": (
+        _RUN,
+        "studio/training/test_run_resuming.py",
+        "test_a_corrupt_checkpoint_is_noticed_and_the_one_before_used",
+    ),
+    "no-lock": (_RUN, _WARNINGS, "test_a_file_system_without_locks_is_reported"),
+    "no-autograd-graph": (_BUG, _WARNINGS, "test_a_failed_look_at_the_autograd_graph_does_not_end_the_run"),
+    "answers": (
+        "it is about the inputs of a prediction, not about a project",
+        "studio/cli/test_model_commands.py",
+        "test_arrays_of_other_numbers_are_taken_as_the_source_gives_them",
+    ),
 }
-"""Codes without a planted mistake, with the reason."""
-CHECKED = ("scores", "layers", "sequences", "optimizers", "data", "runs", "code")
+"""Codes without a planted mistake: the reason, and the file and the function of the test that shows the problem."""
 
 
-@pytest.mark.parametrize("area", CHECKED)
+@pytest.mark.parametrize("area", AREAS)
 def test_each_diagnosis_has_an_example(area: str) -> None:
     with_example = {mistake.code for mistake in MISTAKES}
     missing = {diagnosis.code for diagnosis in AREAS[area]} - with_example - WITHOUT_EXAMPLE.keys()
     assert sorted(missing) == [], "plant such a mistake in studio/reference/mistakes"
 
 
-def test_reasons_are_given_for_existing_codes() -> None:
-    known = {diagnosis.code for area in CHECKED for diagnosis in AREAS[area]}
-    assert sorted(WITHOUT_EXAMPLE.keys() - known) == []
+def test_only_codes_without_an_example_are_listed() -> None:
+    with_example = {mistake.code for mistake in MISTAKES}
+    assert sorted(WITHOUT_EXAMPLE.keys() - DIAGNOSES.keys()) == []
+    assert sorted(WITHOUT_EXAMPLE.keys() & with_example) == []
+
+
+@pytest.mark.parametrize("code", WITHOUT_EXAMPLE)
+def test_the_named_test_exists(code: str) -> None:
+    _, file, name = WITHOUT_EXAMPLE[code]
+    assert re.search(rf"^def {name}\(", (ROOT / file).read_text("utf-8"), re.MULTILINE)

@@ -15,9 +15,9 @@ from studio.lowering.checks.size_origins import origin_of_size
 from studio.lowering.problems import quick_fixes
 from studio.lowering.problems.problem import Fix, Problem
 from studio.nodes.types import Role
-from studio.training.data.findings.convention_rules import misnumbered_labels
+from studio.training.data.findings.convention_rules import misnumbered_labels, sizing
 from studio.training.data.findings.data_context import DataContext, examples, listed
-from studio.training.data.findings.data_fixes import add_metric
+from studio.training.data.findings.data_fixes import add_metric, insert_transform
 from studio.training.data.findings.sample_reading import targets_at
 
 IMBALANCE = 10
@@ -62,7 +62,7 @@ def _strays(data: DataContext) -> Iterator[Problem]:
             row, number = part.strays[0]
             message = (
                 f"{part.part.capitalize()} sample {row} has class index {number} but valid indices are 0 to "
-                f"{len(part.classes) - 1}. Add Label encode to the targets, or correct the labels."
+                f"{len(part.classes) - 1}. Correct the labels."
             )
             evidence = {
                 "index": number,
@@ -208,12 +208,46 @@ def _missing_classes(data: DataContext) -> Iterator[Problem]:
         subject = f"Class {listed(empty)} has" if len(empty) == 1 else f"Classes {listed(empty)} have"
         consequence = "so the network cannot learn" if part.part == "training" else "so validation does not cover"
         them = "it" if len(empty) == 1 else "them"
+        evidence = {"classes": empty, "part": part.part}
+        if not any(_counts(data)[data.found.class_names.index(name)] for name in empty):
+            message = f"{subject} no samples, so the network cannot learn {them}."
+            fix = _without_gaps(data)
+            message += " Add samples, or insert Label encode with the labels that occur."
+            yield Problem("warning", "missing-class", message, node=data.source.name, fix=fix, evidence=evidence)
+            return
         message = (
             f"{subject} no {part.part} samples, {consequence} {them}. Add samples, or add Hold-out split and turn on "
             "stratify."
         )
-        evidence = {"classes": empty, "part": part.part}
-        yield Problem("warning", "missing-class", message, node=data.source.name, evidence=evidence)
+        fix = _stratified(data)
+        yield Problem("warning", "missing-class", message, node=data.source.name, fix=fix, evidence=evidence)
+
+
+def _counts(data: DataContext) -> list[int]:
+    """Samples of each class in all parts."""
+    return [sum(numbers) for numbers in zip(*(part.classes for part in data.found.parts), strict=True)]
+
+
+def _without_gaps(data: DataContext) -> Fix | None:
+    """Number the classes that occur from 0, and set the number of scores to their number."""
+    losses = [loss for loss, _ in data.comparing(Role.LOSS)]
+    if data.last is None or not losses or data.preview.after.class_names:
+        return None
+    labels: list[Json] = [number for number, count in enumerate(_counts(data)) if count]
+    title, params = "Insert Label encode", {"labels": labels}
+    inserted = insert_transform(data.last, "transforms.LabelEncode", params, on="targets", title=title)
+    sized = (sizing(data, loss, len(labels)) for loss in losses)
+    return quick_fixes.all_of([inserted, *(each for each in sized if each is not None)], title)
+
+
+def _stratified(data: DataContext) -> Fix | None:
+    """Split all samples again, each class in proportion."""
+    if data.last is None or min(filter(None, _counts(data))) < 2:
+        return None
+    if any(link.type.role is Role.DIVISION for link in data.preview.chain):
+        return None
+    split, title = Node("data.HoldOut", {"stratify": True}), "Insert Hold-out split"
+    return quick_fixes.insert(data.last, split, title=title, input_port="samples", output_port="samples")
 
 
 def _imbalance(data: DataContext) -> Iterator[Problem]:

@@ -141,7 +141,7 @@ def _encoding(data: DataContext, loss: str, found: Sequence[int]) -> Fix | None:
     inserted = insert_transform(
         data.last, "transforms.LabelEncode", {"labels": labels}, on="targets", title="Insert Label encode"
     )
-    sized = _sizing(data, loss, classes)
+    sized = sizing(data, loss, classes)
 
     def edit(document: Document) -> Document:
         document = inserted.edit(document)
@@ -150,7 +150,7 @@ def _encoding(data: DataContext, loss: str, found: Sequence[int]) -> Fix | None:
     return Fix(inserted.title if sized is None else f"{inserted.title}, and {sized.title}", edit)
 
 
-def _sizing(data: DataContext, loss: str, classes: int) -> Fix | None:
+def sizing(data: DataContext, loss: str, classes: int) -> Fix | None:
     """A fix that sets the number of scores to the number of classes."""
     flow = data.flow
     end = None if flow is None else flow.graph.source(loss, "input")
@@ -161,4 +161,4 @@ def _sizing(data: DataContext, loss: str, classes: int) -> Fix | None:
     return None if out is None else quick_fixes.assign(cause, out, classes)
 
 
-__all__ = ["convention_problems", "misnumbered_labels"]
+__all__ = ["convention_problems", "misnumbered_labels", "sizing"]

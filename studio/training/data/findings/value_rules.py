@@ -38,7 +38,9 @@ def _unreadable(data: DataContext) -> Iterator[Problem]:
                 "samples": part.looked_at,
                 "examples": examples((part.part, row) for row, _ in part.reasons),
             }
-            yield Problem("error", "unreadable", message, node=data.source.name, evidence=evidence)
+            can_skip = data.source.values.get("on_error") == "stop"
+            fix = quick_fixes.assign(data.source.name, "on_error", "skip") if can_skip else None
+            yield Problem("error", "unreadable", message, node=data.source.name, fix=fix, evidence=evidence)
 
 
 def _skipped(data: DataContext) -> Iterator[Problem]:
