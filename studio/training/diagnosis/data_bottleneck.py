@@ -18,7 +18,7 @@ MIN_SECONDS = 0.002
 """Shorter waits per batch are ignored."""
 MIN_TOTAL, _SMALL_SHARE_FACTOR = 1.0, 3
 """Seconds that a run must have waited in total, and how many times as many if that is less than half of the time."""
-MIN_STEPS = 50
+MIN_STEPS = 20
 """Steps before the measurement is reliable."""
 _RECENT = 100
 

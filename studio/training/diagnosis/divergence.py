@@ -115,9 +115,10 @@ class DivergenceDetector:
 
 
 def consequence(problem: Problem, cause: Problem) -> Problem:
-    """A divergence that a known problem explains: a hint, because the cause is the problem to fix."""
+    """A loss that a known problem explains: a hint, because the cause is the problem to fix."""
     where = "" if cause.node is None else f" at {cause.node}"
-    begin = problem.message.partition(". ")[0]
+    is_detailed = problem.code == VALIDATION_NOT_FINITE and cause.code in ("missing", "infinite")  # with the samples
+    begin = problem.message.removesuffix(".") if is_detailed else problem.message.partition(". ")[0]
     return Problem("hint", problem.code, f"{begin}. The problem {cause.code}{where} explains it.", node=problem.node)
 
 

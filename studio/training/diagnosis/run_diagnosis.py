@@ -124,7 +124,7 @@ class RunDiagnosis:
             cause = None
             if problem.code == "diverged" and self._facts.mixed_precision == "float16":
                 cause = float16_overflow(self._curves, self._facts)
-            elif problem.code == "diverged" and self._cause is not None:
+            elif self._cause is not None:
                 cause = consequence(problem, self._cause)
             elif problem.code == "diverged" and is_first and gradient_flow.is_exploding(self._curves, self._facts):
                 cause = gradient_flow.exploding_gradients(self._curves, self._facts, "the loss diverged")

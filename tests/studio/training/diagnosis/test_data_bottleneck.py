@@ -54,7 +54,7 @@ def test_more_workers_where_there_are_some(monkeypatch: pytest.MonkeyPatch) -> N
         problem_of(share=0),
         problem_of(pace=0),
         problem_of(pace=0.003),
-        problem_of(steps=20),
+        problem_of(pace=5, steps=19),
         problem_of(steps=100),
     ],
 )

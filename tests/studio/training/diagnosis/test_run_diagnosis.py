@@ -168,6 +168,9 @@ def test_a_loss_that_diverges_is_a_consequence_of_a_known_problem() -> None:
     [problem] = problems(events([2.3, 1e8, *[1e8] * 40], update=0.5), fast)
     assert (problem.code, problem.severity) == ("diverged", "hint")
     assert "learning-rate-too-high at adam explains it" in problem.message
+    made = events([2.3, *[9.0] * 40])
+    invalid = [replace(each, val_losses={"adam": np.nan}) if isinstance(each, fit.Epoch) else each for each in made]
+    assert [(each.code, each.severity) for each in problems(invalid, fast)] == [("validation-not-finite", "hint")]
 
 
 def test_curves_that_rise_or_swing_are_found() -> None:
