@@ -34,8 +34,8 @@ def test_an_unknown_parameter_can_be_removed() -> None:
     broken = changed(mlp(), "logits", params={"out_features": 10, "in_feature": 3})
     problem = only(broken)
     assert problem.message == (
-        "logits has no parameter 'in_feature'; it has in_features, out_features, bias. Remove the value. "
-        "Did you mean in_features?"
+        "logits has no parameter 'in_feature'; it has in_features, out_features, bias, weight_init, init_mode, "
+        "init_nonlinearity, init_gain, init_std, bias_init. Remove the value. Did you mean in_features?"
     )
     assert report(fixed(broken, problem)).problems == ()
 
