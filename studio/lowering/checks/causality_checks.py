@@ -25,16 +25,21 @@ _SCALING = frozenset({"ops.mul", "ops.div", "nn.Dropout", "nn.Identity"})
 def causality_problems(flow: Dataflow) -> Iterator[Problem]:
     """Layers between the elements of a sequence and a loss with the next elements that read later steps."""
     for loader, length in _next_element_loaders(flow):
-        losses = [name for name in flow.graph.with_role(Role.LOSS) if _predicts_next(flow, name, loader)]
-        if not losses:
-            continue
-        readers = walk([loader], lambda name: [wire.target.node for wire in flow.graph.outgoing_wires.get(name, ())])
-        between = flow.graph.upstream(losses).intersection(readers)
-        for name, facts in active(flow, _READING_STEPS):
-            if name in between and not runs_along_batch(facts):
-                found = _problem(flow, name, facts, length)
-                if found is not None:
-                    yield found
+        yield from visible_elements(flow, loader, length)
+
+
+def visible_elements(flow: Dataflow, loader: str, length: int) -> Iterator[Problem]:
+    """Layers that read later steps of sequences of a loader whose targets are the next elements."""
+    losses = [name for name in flow.graph.with_role(Role.LOSS) if _predicts_next(flow, name, loader)]
+    if not losses:
+        return
+    readers = walk([loader], lambda name: [wire.target.node for wire in flow.graph.outgoing_wires.get(name, ())])
+    between = flow.graph.upstream(losses).intersection(readers)
+    for name, facts in active(flow, _READING_STEPS):
+        if name in between and not runs_along_batch(facts):
+            found = _problem(flow, name, facts, length)
+            if found is not None:
+                yield found
 
 
 def _next_element_loaders(flow: Dataflow) -> Iterator[tuple[str, int]]:
@@ -190,4 +195,4 @@ def _single(value: Any) -> int | None:
     return value if isinstance(value, int) else None
 
 
-__all__ = ["causality_problems"]
+__all__ = ["causality_problems", "visible_elements"]

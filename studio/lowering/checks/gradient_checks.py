@@ -84,6 +84,8 @@ def _problem(flow: Dataflow, stop: str, layers: list[str], optimizer: str, *, is
 def _removal(flow: Dataflow, stop: str) -> Fix | None:
     """A fix after which a node passes gradients on."""
     facts = flow.facts[stop]
+    if (zero := _zero_factor(flow, stop)) is not None:
+        return _without_factor(flow, stop, zero)
     if facts.type.key in _CONSTANT_FACTORS:
         return quick_fixes.assign(stop, "y", _CONSTANT_FACTORS[facts.type.key])
     if facts.type.key in CLASS_NUMBERS and _is_read_by_losses(flow, stop):
@@ -109,11 +111,42 @@ def _reason(flow: Dataflow, name: str) -> str | None:
     facts = flow.facts.get(name)
     if facts is None:  # in a cycle
         return None
+    if _zero_factor(flow, name) is not None:
+        return "multiplies by 0"
     if facts.type.key in _CONSTANT_FACTORS and facts.arguments.values.get("y") == 0 and "y" not in facts.inputs:
         return "multiplies by 0" if facts.type.key == "ops.mul" else "outputs 1 for each value, the power 0"
     if facts.type.key == "ops.clamp" and _is_point(facts.arguments.values):
         return "outputs one value, because min equals max"
     return None
+
+
+def _zero_factor(flow: Dataflow, name: str) -> str | None:
+    """The port of a product at which it gets a tensor of zeros."""
+    if flow.graph.types[name].key != "ops.mul":
+        return None
+    return next((port for port, end in flow.graph.sources(name).items() if _is_zero(flow, end.node)), None)
+
+
+def _without_factor(flow: Dataflow, name: str, zero: str) -> Fix | None:
+    """Remove a product with zeros, and the zeros if nothing else reads them."""
+    sources = flow.graph.sources(name)
+    kept = next((port for port in sources if port != zero), None)
+    if kept is None:
+        return None
+    removal = quick_fixes.bypass(name, kept)
+    if len(flow.graph.readers(sources[zero])) > 1:
+        return removal
+    zeros = sources[zero].node
+    return quick_fixes.all_of([removal, quick_fixes.remove([zeros], title=zeros)], f"Remove {name}")
+
+
+def _is_zero(flow: Dataflow, name: str) -> bool:
+    """Whether a node outputs only 0."""
+    facts = flow.facts.get(name)
+    if facts is None or facts.type.key != "nn.ConstantTensor":
+        return False
+    values: Any = facts.arguments.values.get("values")
+    return all(each == 0 for each in (values if isinstance(values, (tuple, list)) else (values,)))
 
 
 def _is_point(values: Mapping[str, Any]) -> bool:

@@ -15,6 +15,7 @@ from studio.document.edits import set_param, set_training
 from studio.document.fit_records import fit_record
 from studio.document.model import Document, Json, Node
 from studio.reference.mistakes.mistake import Goal, Mistake
+from studio.reference.mistakes.networks import chain
 from studio.reference.mistakes.projects import digits, document
 
 Array: TypeAlias = NDArray[Any]
@@ -329,6 +330,38 @@ def _centered_photos(_: Path) -> Document:
     return images(Node("transforms.Normalize", {"mean": 127.5, "std": 127.5}))
 
 
+def _numbered_rows(folder: Path) -> Document:
+    return network(table(folder, {"customer": np.arange(100_000, 100_000 + _ROWS), **sample_table()}))
+
+
+def _file_of_sequences(folder: Path) -> Document:
+    """Sequences in a file with the next elements as targets, at a layer that reads them from both ends."""
+    steps = np.random.default_rng(0).integers(0, 4, size=(_ROWS, 13)).cumsum(1) % 8
+    layers: dict[str, str | Node] = {
+        "tokens": Node("nn.Embedding", {"num_embeddings": 8, "embedding_dim": 8}),
+        "gru": Node("nn.GRU", {"hidden_size": 16, "bidirectional": True}),
+        "scores": Node("nn.Linear", {"out_features": 8}),
+        "classes_first": Node("ops.transpose", {"dim0": 1, "dim1": 2}),
+    }
+    of_layers, last = chain("batches.input", layers)
+    return document(
+        {
+            "source": arrays(folder, steps[:, :-1].astype(np.int64), steps[:, 1:].astype(np.int64)),
+            "batches": Node("data.Batches", {"batch_size": 32}),
+            **layers,
+            "loss": "nn.CrossEntropyLoss",
+            "adam": Node("optim.Adam", {"lr": 0.01}),
+        },
+        [
+            "source.samples -> batches.samples",
+            *of_layers,
+            f"{last} -> loss.input",
+            "batches.target -> loss.target",
+            "loss.loss -> adam.loss",
+        ],
+    )
+
+
 def _planted(name: str, code: str, node: str, plant: Callable[[Path], Document], **more: Any) -> Mistake:
     return Mistake(name, code, node, plant, stage="data", **more)
 
@@ -381,6 +414,8 @@ DATA = (
     _planted("source_and_split", "split-twice", "transform", _source_and_split),
     _planted("bytes_statistics_for_digits", "misfit-normalization", "scale", _centered_photos, goal=_DIGITS),
     _planted("erased_digits", "label-changed", "transform", _erased),
+    _planted("numbered_rows", "identifier", "source", _numbered_rows, goal=_LEARNED),
+    _planted("next_elements_in_a_file", "next-element-visible", "gru", _file_of_sequences),
     _planted("duplicated_samples", "overlap", "source", _duplicates, has_fix=False),
     _planted("rare_class", "imbalance", "loss", _rare),
     _planted("rare_ones", "imbalance", "loss", _rare_ones),

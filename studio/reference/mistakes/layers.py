@@ -299,6 +299,26 @@ _WINDOWS = (
         ),
     ),
     Mistake(
+        "branch_times_zeros",
+        "no-gradient",
+        "closed",
+        lambda _: digits(
+            {"flatten": _FLAT, "scores": _SCORES},
+            last="sum",
+            side=Node("nn.Linear", {"out_features": 10}),
+            zeros=Node("nn.ConstantTensor", {"values": 0.0}),
+            closed="ops.mul",
+            sum="ops.add",
+            wires=[
+                "flatten.output -> side.input",
+                "side.output -> closed.x",
+                "zeros.output -> closed.y",
+                "scores.output -> sum.x",
+                "closed.output -> sum.y",
+            ],
+        ),
+    ),
+    Mistake(
         "classes_at_the_loss",
         "no-gradient",
         "best",

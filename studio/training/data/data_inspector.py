@@ -42,6 +42,10 @@ REPLACED = {
 """Codes of problems of samples, with the problems of the check that have the same cause."""
 
 
+COVERED = {"unscaled-inputs": frozenset({"tokens-as-numbers"})}
+"""Codes of problems of samples that are consequences of problems of the check."""
+
+
 @dataclass(frozen=True, slots=True)
 class LookedAt:
     """How many samples of a part were looked at."""
@@ -80,8 +84,9 @@ class Inspection:
         known = {(each.code, each.node) for each in (*report.problems, *report.dismissed)}
         added: list[Problem] = []
         replaced: set[str] = set()
+        found = {each.code for each in report.problems}
         for problem in self.problems:
-            if (problem.code, problem.node) not in known:
+            if (problem.code, problem.node) not in known and not COVERED.get(problem.code, frozenset[str]()) & found:
                 codes = REPLACED.get(problem.code, frozenset[str]())
                 is_error = any(each.code in codes and each.severity == "error" for each in report.problems)
                 added.append(replace(problem, severity="error") if is_error else problem)

@@ -110,6 +110,8 @@ def _of_operation(flow: Dataflow, name: str, facts: NodeFacts, depth: int) -> Va
     kinds = {port: kind_of(flow, end, depth) for port, end in flow.graph.sources(name).items()}
     first = kinds.get(facts.type.inputs[0].name)
     match facts.type.key:
+        case "ops.sub" if _is_log_sum(flow, name):
+            return LOG_PROBABILITIES
         case "ops.add" | "ops.sub" if SCORES in kinds.values():
             return SCORES  # the sum of an unbounded value with any other is unbounded
         case "ops.mul" | "ops.div" if first == SCORES and len(kinds) == 1:
@@ -124,6 +126,12 @@ def _of_operation(flow: Dataflow, name: str, facts: NodeFacts, depth: int) -> Va
             return replace(first, noun="values") if first.noun == "log-probabilities" else first
         case _:
             return None
+
+
+def _is_log_sum(flow: Dataflow, name: str) -> bool:
+    """Whether a difference subtracts the logarithm of a sum of exponentials: log-softmax in two steps."""
+    end = flow.graph.source(name, "y")
+    return end is not None and flow.graph.types[value_path(flow.graph, end)[-1].node].key == "ops.logsumexp"
 
 
 def _clamped(kind: ValueKind, values: Mapping[str, Any]) -> ValueKind:

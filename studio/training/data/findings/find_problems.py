@@ -15,6 +15,7 @@ from studio.training.data.findings.fit_rules import fit_problems
 from studio.training.data.findings.leak_rules import leak_problems
 from studio.training.data.findings.part_rules import part_problems
 from studio.training.data.findings.scaling_rules import scaling_problems
+from studio.training.data.findings.sequence_rules import sequence_problems
 from studio.training.data.findings.target_rules import target_problems
 from studio.training.data.findings.value_rules import value_problems
 from studio.training.data.sample_preview import Preview
@@ -29,6 +30,7 @@ RULES = (
     leak_problems,
     scaling_problems,
     target_problems,
+    sequence_problems,
     augmentation_problems,
     batch_problems,
 )

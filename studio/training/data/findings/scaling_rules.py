@@ -78,7 +78,8 @@ def _narrow(data: DataContext, channels: list[ChannelFigures]) -> Problem | None
 
 def _unscaled(data: DataContext, channels: list[ChannelFigures]) -> Problem | None:
     """Bytes, quantities in thousands or millions, or columns of very different spreads."""
-    plain = [channel for channel in channels if not _is_indicator(channel)]
+    identifiers = _identifiers(data)
+    plain = [each for each in channels if not _is_indicator(each) and each.name not in identifiers]
     if not plain:
         return None
     sizes = {channel.name: float(np.hypot(channel.mean, channel.std)) for channel in plain}
@@ -253,6 +254,13 @@ def _column(data: DataContext, index: int) -> str:
 
 
 # -- numbers ----------------------------------------------------------------------------------
+
+
+def _identifiers(data: DataContext) -> set[str]:
+    """Columns that the check reports as identifiers of rows."""
+    facts = None if data.flow is None else data.flow.facts.get(data.source.name)
+    found = () if facts is None else facts.outcome.diagnostics
+    return {each.added for each in found if each.code == "identifier"}
 
 
 def _is_indicator(channel: ChannelFigures) -> bool:
