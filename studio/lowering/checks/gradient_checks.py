@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+import numpy as np
+
 from engine.shape import Spec
 from studio.document.graph_walk import walk
 from studio.document.model import Endpoint
@@ -145,8 +147,8 @@ def _is_zero(flow: Dataflow, name: str) -> bool:
     facts = flow.facts.get(name)
     if facts is None or facts.type.key != "nn.ConstantTensor":
         return False
-    values: Any = facts.arguments.values.get("values")
-    return all(each == 0 for each in (values if isinstance(values, (tuple, list)) else (values,)))
+    values = facts.arguments.values.get("values")
+    return values is not None and not np.any(np.asarray(values))
 
 
 def _is_point(values: Mapping[str, Any]) -> bool:
