@@ -16,7 +16,7 @@ SHARE = 0.25
 """Fraction of the step time spent waiting, from which a warning appears."""
 MIN_SECONDS = 0.002
 """Shorter waits per batch are ignored."""
-MIN_TOTAL, _SMALL_SHARE_FACTOR = 1.0, 3
+MIN_TOTAL, _SMALL_SHARE_FACTOR = 2.0, 2
 """Seconds that a run must have waited in total, and how many times as many if that is less than half of the time."""
 MIN_STEPS = 20
 """Steps before the measurement is reliable."""

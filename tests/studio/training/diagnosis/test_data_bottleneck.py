@@ -17,7 +17,7 @@ DOCUMENT = template("digits-mlp").document
 
 
 def problem_of(
-    share: float = 0.43, pace: float = 0.028, steps: int = 300, document: Document = DOCUMENT
+    share: float = 0.43, pace: float = 0.028, steps: int = 400, document: Document = DOCUMENT
 ) -> Problem | None:
     """The problem of a run whose steps take `pace` seconds, of which they wait a share."""
     times = WaitingTimes()
@@ -71,5 +71,5 @@ def test_batches_that_other_work_delays_do_not_count() -> None:
 
 def test_a_machine_under_load_slows_all_parts_of_a_step() -> None:
     assert problem_of(share=0.1, pace=0.2, steps=1000) is None
-    short = problem_of(share=0.7, pace=0.02, steps=100)
+    short = problem_of(share=0.7, pace=0.02, steps=200)
     assert short is not None and short.code == "slow-data"
