@@ -9,8 +9,8 @@ from pathlib import Path
 from msgspec.structs import replace
 
 from studio.document.model import Document
-from studio.lessons.condition_checks import evaluate_step
 from studio.lessons.conditions import SelectionIs
+from studio.lessons.evaluation.evaluate import evaluate_step
 from studio.lessons.feedback import Feedback
 from studio.lessons.glossary import meanings
 from studio.lessons.graph_view import GraphView

@@ -9,7 +9,8 @@ from itertools import pairwise
 from typing import Any, cast
 
 from studio.document.model import Json
-from studio.lessons.condition_checks import figure_of, measured_value
+from studio.lessons.evaluation.run_checks import figure_of
+from studio.lessons.evaluation.value_checks import measured_value
 from studio.lessons.graph_view import GraphView
 from studio.lessons.lesson import COURSES, Choice, Course, Curve, Number, Prediction
 from studio.lessons.situation import Situation

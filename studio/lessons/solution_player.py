@@ -9,7 +9,7 @@ from pathlib import Path
 from studio.document.document_errors import DocumentError, FileError
 from studio.document.locked_nodes import check_locked
 from studio.document.model import Document, Json
-from studio.lessons.condition_checks import evaluate_step
+from studio.lessons.evaluation.evaluate import evaluate_step
 from studio.lessons.feedback import Feedback
 from studio.lessons.lesson import Step
 from studio.lessons.predictions import Comparison, compare, is_answer

@@ -10,7 +10,7 @@ from PySide6.QtCore import QObject, QTimer, Signal
 
 from studio.document.document_errors import FileError
 from studio.document.model import Json
-from studio.lessons.condition_checks import evaluate_step
+from studio.lessons.evaluation.evaluate import evaluate_step
 from studio.lessons.feedback import Feedback
 from studio.lessons.lesson import Curve, Lesson, Step
 from studio.lessons.predictions import Comparison, compare

@@ -11,8 +11,8 @@ import pytest
 from studio.document import edits
 from studio.document.files.project_templates import template
 from studio.document.model import Document, Node
-from studio.lessons.condition_checks import evaluate
 from studio.lessons.conditions import Condition
+from studio.lessons.evaluation.evaluate import evaluate
 from studio.lessons.lesson import Choice, Curve, Number
 from studio.lessons.predictions import compare, course_of, is_answer
 from studio.lessons.situation import MeasuredRun, Situation, value_reader
