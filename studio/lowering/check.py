@@ -15,31 +15,31 @@ from studio.lowering.analysis.node_evaluation import NodeEvaluator
 from studio.lowering.analysis.node_graph import NodeGraph
 from studio.lowering.analysis.scope_graphs import scope_graphs
 from studio.lowering.checks.block_checks import block_problems
-from studio.lowering.checks.causality_checks import causality_problems
 from studio.lowering.checks.common_mistakes import value_mistakes
 from studio.lowering.checks.consequences import without_consequences
-from studio.lowering.checks.data_source_checks import data_source_problems
-from studio.lowering.checks.data_split_checks import data_split_problems
-from studio.lowering.checks.dropout_checks import dropout_problems
-from studio.lowering.checks.gradient_checks import gradient_problems
-from studio.lowering.checks.initialization_checks import initialization_problems
-from studio.lowering.checks.inplace_checks import inplace_problems
-from studio.lowering.checks.linear_chain_checks import linear_chain_problems
+from studio.lowering.checks.data.data_source_checks import data_source_problems
+from studio.lowering.checks.data.data_split_checks import data_split_problems
+from studio.lowering.checks.layers.dropout_checks import dropout_problems
+from studio.lowering.checks.layers.gradient_checks import gradient_problems
+from studio.lowering.checks.layers.initialization_checks import initialization_problems
+from studio.lowering.checks.layers.inplace_checks import inplace_problems
+from studio.lowering.checks.layers.linear_chain_checks import linear_chain_problems
+from studio.lowering.checks.layers.normalization_checks import normalization_problems
 from studio.lowering.checks.losses.loss_problems import loss_problems
 from studio.lowering.checks.memory_check import memory_problems
-from studio.lowering.checks.normalization_checks import normalization_problems
 from studio.lowering.checks.operation_checks import operation_problems
 from studio.lowering.checks.optimizers.optimizer_problems import optimizer_problems
-from studio.lowering.checks.padding_checks import padding_problems
-from studio.lowering.checks.parameter_checks import parameter_problems
+from studio.lowering.checks.parameters.parameter_checks import parameter_problems
 from studio.lowering.checks.schedule_checks import schedule_problems
-from studio.lowering.checks.sequence_checks import sequence_problems
+from studio.lowering.checks.sequences.causality_checks import causality_problems
+from studio.lowering.checks.sequences.padding_checks import padding_problems
+from studio.lowering.checks.sequences.sequence_checks import sequence_problems
+from studio.lowering.checks.sequences.time_step_checks import time_step_problems
+from studio.lowering.checks.sequences.token_checks import token_problems
 from studio.lowering.checks.shape_checks import shape_problems
 from studio.lowering.checks.sharing_checks import sharing_problems
 from studio.lowering.checks.state_checks import state_problems
 from studio.lowering.checks.structure_checks import scope_problems, wiring_problems
-from studio.lowering.checks.time_step_checks import time_step_problems
-from studio.lowering.checks.token_checks import token_problems
 from studio.lowering.checks.training_goal_checks import trainable_layers, trained_layers, training_goal_problems
 from studio.lowering.problems.block_fixes import in_document, in_scope, once_per_definition
 from studio.lowering.problems.dismissal import with_dismissals

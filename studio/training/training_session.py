@@ -12,7 +12,7 @@ from engine import fit
 from engine.compiler import Explanation
 from studio.document.model import Document
 from studio.lowering.check import check
-from studio.lowering.checks.data_source_checks import data_problem
+from studio.lowering.checks.data.data_source_checks import data_problem
 from studio.lowering.problems.problem import Problem
 from studio.lowering.program import LoweringError, Program, lower
 from studio.lowering.report import Report

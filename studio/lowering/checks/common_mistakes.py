@@ -8,14 +8,14 @@ from typing import Any
 from studio.lowering.analysis.dataflow import Dataflow
 from studio.lowering.analysis.node_evaluation import SampleSpec
 from studio.lowering.analysis.node_facts import NodeFacts
-from studio.lowering.checks.embedding_checks import EMBEDDINGS, few_embeddings
-from studio.lowering.checks.upstream_causes import (
+from studio.lowering.checks.parameters.upstream_causes import (
     ENCODER,
     is_uneven,
     joined_batches,
     joins_batches,
     too_few_encoded_classes,
 )
+from studio.lowering.checks.sequences.embedding_checks import EMBEDDINGS, few_embeddings
 from studio.lowering.problems import quick_fixes
 from studio.lowering.problems.problem import Problem
 from studio.nodes.types import Role

@@ -8,8 +8,8 @@ from studio.document.model import Endpoint, Node
 from studio.lowering.analysis.dataflow import Dataflow
 from studio.lowering.analysis.node_evaluation import SampleSpec
 from studio.lowering.analysis.node_facts import NodeFacts
-from studio.lowering.checks.size_origins import origin_of_rank, origin_of_size
-from studio.lowering.checks.upstream_causes import ENCODER, LOSS_OR_METRIC, main_source
+from studio.lowering.checks.parameters.size_origins import origin_of_rank, origin_of_size
+from studio.lowering.checks.parameters.upstream_causes import ENCODER, LOSS_OR_METRIC, main_source
 from studio.lowering.problems import quick_fixes
 from studio.lowering.problems.problem import Problem
 from studio.nodes.types import Role

@@ -13,8 +13,9 @@ from studio.lowering.analysis.dataflow import Dataflow
 from studio.lowering.analysis.node_arguments import resolve_arguments
 from studio.lowering.analysis.node_evaluation import NodeEvaluator, SampleSpec
 from studio.lowering.analysis.node_facts import NodeFacts
-from studio.lowering.checks.batch_reductions import class_numbers, reduced_batch
-from studio.lowering.checks.batch_size_check import different_batch_sizes
+from studio.lowering.checks.data.batch_reductions import class_numbers, reduced_batch
+from studio.lowering.checks.data.batch_size_check import different_batch_sizes
+from studio.lowering.checks.layers.window_checks import window_beyond_input
 from studio.lowering.checks.losses.broadcasts import broadcast_loss, broadcasts, would_broadcast
 from studio.lowering.checks.losses.class_counts import class_weights
 from studio.lowering.checks.losses.metric_checks import numbers_metric_of_classes
@@ -31,7 +32,7 @@ from studio.lowering.checks.miswired_inputs import (
     targets_as_inputs,
 )
 from studio.lowering.checks.operation_checks import literal_batch, wrong_output_count
-from studio.lowering.checks.parameter_causes import (
+from studio.lowering.checks.parameters.parameter_causes import (
     Conflict,
     missing_transpose,
     needless_transpose,
@@ -40,18 +41,17 @@ from studio.lowering.checks.parameter_causes import (
     parameter_of_branch,
     shrinking,
 )
-from studio.lowering.checks.sharing_checks import shared_shape
-from studio.lowering.checks.size_origins import origin_of_rank, origin_of_size
-from studio.lowering.checks.time_step_checks import missing_step_selection
-from studio.lowering.checks.token_checks import tokens_as_numbers
-from studio.lowering.checks.upstream_causes import (
+from studio.lowering.checks.parameters.size_origins import origin_of_rank, origin_of_size
+from studio.lowering.checks.parameters.upstream_causes import (
     encoded_inputs,
     encoded_targets,
     joined_samples,
     main_source,
     missing_column,
 )
-from studio.lowering.checks.window_checks import window_beyond_input
+from studio.lowering.checks.sequences.time_step_checks import missing_step_selection
+from studio.lowering.checks.sequences.token_checks import tokens_as_numbers
+from studio.lowering.checks.sharing_checks import shared_shape
 from studio.lowering.problems import quick_fixes
 from studio.lowering.problems.problem import Problem
 from studio.nodes.operation_nodes import is_elementwise

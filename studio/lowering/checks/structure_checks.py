@@ -12,8 +12,8 @@ from studio.document.blocks import block_nodes
 from studio.document.graph_walk import walk
 from studio.document.model import Document, Endpoint, Wire
 from studio.lowering.analysis.node_graph import NodeGraph, port_of
+from studio.lowering.checks.parameters.upstream_causes import LOSS_OR_METRIC
 from studio.lowering.checks.sharing_checks import owner_problems
-from studio.lowering.checks.upstream_causes import LOSS_OR_METRIC
 from studio.lowering.connection_rules import refusal
 from studio.lowering.problems import quick_fixes
 from studio.lowering.problems.problem import Fix, Problem

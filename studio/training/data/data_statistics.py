@@ -21,7 +21,7 @@ from engine.errors import DataError
 from engine.shape import Spec, count
 from studio.document.model import Document, Node
 from studio.lowering.analysis.dataflow import Dataflow
-from studio.lowering.checks.data_source_checks import data_problem
+from studio.lowering.checks.data.data_source_checks import data_problem
 from studio.lowering.problems.fix_conflicts import deduplicate_problems
 from studio.lowering.problems.problem import Problem
 from studio.training.data.data_chain import DataProblem, error_text

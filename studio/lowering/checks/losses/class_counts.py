@@ -9,7 +9,7 @@ from studio.lowering.analysis.dataflow import Dataflow
 from studio.lowering.analysis.node_facts import NodeFacts
 from studio.lowering.checks.losses.loss_conventions import CLASS_LOSSES
 from studio.lowering.checks.losses.targets import LABEL_ENCODE, Targets, target_values, targets_of
-from studio.lowering.checks.size_origins import origin_of_size
+from studio.lowering.checks.parameters.size_origins import origin_of_size
 from studio.lowering.problems import quick_fixes
 from studio.lowering.problems.problem import Problem
 from studio.nodes.types import Role

@@ -17,7 +17,7 @@ from studio.lowering.checks.losses.loss_conventions import (
     SIGN_LOSSES,
 )
 from studio.lowering.checks.losses.targets import ONE_HOT_OPERATION, Targets, target_values, targets_of
-from studio.lowering.checks.upstream_causes import main_source
+from studio.lowering.checks.parameters.upstream_causes import main_source
 from studio.lowering.problems import quick_fixes
 from studio.lowering.problems.problem import Fix, Problem
 from studio.nodes.types import Role

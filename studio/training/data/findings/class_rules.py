@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from engine.data.tables.csv_columns import format_names, parse_names
 from studio.document.model import Document, Json, Node
-from studio.lowering.checks.size_origins import origin_of_size
+from studio.lowering.checks.parameters.size_origins import origin_of_size
 from studio.lowering.problems import quick_fixes
 from studio.lowering.problems.problem import Fix, Problem
 from studio.nodes.types import Role

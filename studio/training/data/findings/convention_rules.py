@@ -10,7 +10,7 @@ from studio.document.model import Document, Endpoint, Json
 from studio.lowering.analysis.input_scale import to_json_value
 from studio.lowering.checks.losses.class_counts import MAX_LISTED_LABELS
 from studio.lowering.checks.losses.targets import targets_of
-from studio.lowering.checks.size_origins import origin_of_size
+from studio.lowering.checks.parameters.size_origins import origin_of_size
 from studio.lowering.problems import quick_fixes
 from studio.lowering.problems.problem import Fix, Problem
 from studio.nodes.types import Role

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from studio.lowering.checks.causality_checks import visible_elements
+from studio.lowering.checks.sequences.causality_checks import visible_elements
 from studio.lowering.problems.problem import Problem
 from studio.training.data.findings.data_context import DataContext
 from studio.training.data.findings.sample_reading import inputs_at, measured, targets_at

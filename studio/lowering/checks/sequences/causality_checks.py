@@ -11,7 +11,13 @@ from studio.document.model import Endpoint, Node
 from studio.lowering.analysis.dataflow import Dataflow
 from studio.lowering.analysis.node_evaluation import SampleSpec
 from studio.lowering.analysis.node_facts import NodeFacts
-from studio.lowering.checks.sequence_layers import ATTENTION, RECURRENT, SELF_ATTENTION, active, runs_along_batch
+from studio.lowering.checks.sequences.sequence_layers import (
+    ATTENTION,
+    RECURRENT,
+    SELF_ATTENTION,
+    active,
+    runs_along_batch,
+)
 from studio.lowering.problems import quick_fixes
 from studio.lowering.problems.problem import Fix, Problem
 from studio.nodes.types import Role

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from studio.document.model import Endpoint, Node
 from studio.lowering.analysis.dataflow import Dataflow
 from studio.lowering.analysis.node_facts import NodeFacts
-from studio.lowering.checks.causality_checks import CAUSAL_MASK
-from studio.lowering.checks.sequence_layers import ATTENTION, active, runs_along_batch, sequence_input
+from studio.lowering.checks.sequences.causality_checks import CAUSAL_MASK
+from studio.lowering.checks.sequences.sequence_layers import ATTENTION, active, runs_along_batch, sequence_input
 from studio.lowering.problems import quick_fixes
 from studio.lowering.problems.problem import Problem
 

@@ -8,10 +8,10 @@ from collections.abc import Iterator
 from studio.lowering.analysis.dataflow import Dataflow
 from studio.lowering.analysis.node_arguments import ArgumentProblem
 from studio.lowering.analysis.node_facts import NodeFacts
-from studio.lowering.checks.embedding_checks import EMBEDDING, ROWS, fitting_rows
 from studio.lowering.checks.losses.loss_conventions import CLASS_LOSSES
 from studio.lowering.checks.losses.targets import targets_of
-from studio.lowering.checks.parameter_causes import fitting_divisor
+from studio.lowering.checks.parameters.parameter_causes import fitting_divisor
+from studio.lowering.checks.sequences.embedding_checks import EMBEDDING, ROWS, fitting_rows
 from studio.lowering.checks.value_paths import value_path
 from studio.lowering.problems import quick_fixes
 from studio.lowering.problems.problem import Fix, Problem

@@ -11,7 +11,7 @@ from engine.shape import Spec
 from studio.document.graph_walk import walk
 from studio.document.model import Endpoint
 from studio.lowering.analysis.dataflow import Dataflow
-from studio.lowering.checks.batch_reductions import CLASS_NUMBERS
+from studio.lowering.checks.data.batch_reductions import CLASS_NUMBERS
 from studio.lowering.checks.training_goal_checks import trained_layers
 from studio.lowering.problems import quick_fixes
 from studio.lowering.problems.problem import Fix, Problem

@@ -9,8 +9,14 @@ from studio.document.graph_walk import walk
 from studio.document.model import Endpoint, Node
 from studio.lowering.analysis.dataflow import Dataflow
 from studio.lowering.analysis.node_facts import NodeFacts
-from studio.lowering.checks.sequence_layers import ATTENTION, RECURRENT, SELF_ATTENTION, active, runs_along_batch
-from studio.lowering.checks.upstream_causes import main_source
+from studio.lowering.checks.parameters.upstream_causes import main_source
+from studio.lowering.checks.sequences.sequence_layers import (
+    ATTENTION,
+    RECURRENT,
+    SELF_ATTENTION,
+    active,
+    runs_along_batch,
+)
 from studio.lowering.problems import quick_fixes
 from studio.lowering.problems.problem import Problem
 from studio.nodes.types import Role

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from studio.lowering.analysis.dataflow import Dataflow
 from studio.lowering.analysis.node_facts import NodeFacts
-from studio.lowering.checks.sequence_layers import ATTENTION, RECURRENT
+from studio.lowering.checks.sequences.sequence_layers import ATTENTION, RECURRENT
 from studio.lowering.problems import quick_fixes
 from studio.lowering.problems.problem import Problem
 

@@ -11,7 +11,7 @@ from studio.document.graph_walk import walk
 from studio.document.model import Endpoint, Node
 from studio.lowering.analysis.dataflow import Dataflow
 from studio.lowering.analysis.node_facts import NodeFacts
-from studio.lowering.checks.parameter_trials import (
+from studio.lowering.checks.parameters.parameter_trials import (
     Trial,
     axis_trials,
     divisor_trials,

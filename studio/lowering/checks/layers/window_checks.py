@@ -7,8 +7,8 @@ from typing import Any
 from engine.shape import format_shape
 from studio.lowering.analysis.dataflow import Dataflow
 from studio.lowering.analysis.node_facts import NodeFacts
-from studio.lowering.checks.parameter_causes import shrinking
-from studio.lowering.checks.parameter_trials import Trial, first_that_works, of, same_padding
+from studio.lowering.checks.parameters.parameter_causes import shrinking
+from studio.lowering.checks.parameters.parameter_trials import Trial, first_that_works, of, same_padding
 from studio.lowering.problems import quick_fixes
 from studio.lowering.problems.problem import Fix, Problem
 

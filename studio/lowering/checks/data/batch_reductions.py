@@ -8,9 +8,9 @@ from engine.shape import Dim, Spec, format_shape
 from studio.document.graph_walk import walk
 from studio.lowering.analysis.dataflow import Dataflow
 from studio.lowering.analysis.node_facts import NodeFacts
-from studio.lowering.checks.sequence_checks import along_batch
-from studio.lowering.checks.sequence_layers import runs_along_batch
-from studio.lowering.checks.upstream_causes import main_source
+from studio.lowering.checks.parameters.upstream_causes import main_source
+from studio.lowering.checks.sequences.sequence_checks import along_batch
+from studio.lowering.checks.sequences.sequence_layers import runs_along_batch
 from studio.lowering.problems import quick_fixes
 from studio.lowering.problems.problem import Problem
 from studio.nodes.types import Role

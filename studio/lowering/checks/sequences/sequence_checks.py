@@ -9,7 +9,7 @@ from studio.document.graph_walk import walk
 from studio.document.model import Endpoint, Node
 from studio.lowering.analysis.dataflow import Dataflow
 from studio.lowering.analysis.node_facts import NodeFacts
-from studio.lowering.checks.sequence_layers import (
+from studio.lowering.checks.sequences.sequence_layers import (
     ATTENTION,
     FEATURES_LAST,
     RECURRENT,

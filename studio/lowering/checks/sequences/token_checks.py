@@ -8,7 +8,7 @@ from studio.document.model import Endpoint, Node
 from studio.lowering.analysis.dataflow import Dataflow
 from studio.lowering.analysis.node_evaluation import SampleSpec
 from studio.lowering.analysis.node_facts import NodeFacts
-from studio.lowering.checks.sequence_layers import ATTENTION
+from studio.lowering.checks.sequences.sequence_layers import ATTENTION
 from studio.lowering.checks.value_paths import values_at
 from studio.lowering.problems import quick_fixes
 from studio.lowering.problems.diagnosis import Severity

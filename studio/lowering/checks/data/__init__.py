@@ -1,0 +1,1 @@
+"""Checks of data sources, splits and batches."""

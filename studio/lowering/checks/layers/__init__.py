@@ -1,0 +1,1 @@
+"""Checks of single layers and of gradients through them."""

@@ -1,0 +1,1 @@
+"""Checks of parameters, and the parameters that cause errors elsewhere."""

@@ -1,0 +1,1 @@
+"""Checks of time steps, tokens, masks and padding."""
