@@ -22,6 +22,7 @@ REQUIRED: dict[str, dict[str, Json]] = {
     "MultiStepLR": {"milestones": [5, 8]},
     "OneCycleLR": {"max_lr": 0.01},
     "PolynomialLR": {"total_iters": 10},
+    "ReduceLROnPlateau": {"patience": 3},
     "StepLR": {"step_size": 4},
 }
 
