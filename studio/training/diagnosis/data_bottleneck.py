@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import os
-from collections import deque
-from statistics import median
 
 from studio.document.model import Document
 from studio.lowering.problems import quick_fixes
 from studio.lowering.problems.problem import Problem
 from studio.nodes.catalogue import Catalogue
 from studio.nodes.types import Role
+from studio.training.diagnosis.step_times import StepTimes
 
 SHARE = 0.25
 """Fraction of the step time spent waiting, from which a warning appears."""
@@ -20,34 +19,18 @@ MIN_TOTAL, _SMALL_SHARE_FACTOR = 2.0, 2
 """Seconds that a run must have waited in total, and how many times as many if that is less than half of the time."""
 MIN_STEPS = 20
 """Steps before the measurement is reliable."""
-_RECENT = 100
 
 
-class WaitingTimes:
-    """Times of the recent steps. Their medians ignore batches that other work on the machine delays, and work that
-    slows all parts of a step changes both."""
-
-    def __init__(self) -> None:
-        self._waiting: deque[float] = deque(maxlen=_RECENT)
-        self._seconds: deque[float] = deque(maxlen=_RECENT)
-        self._count = 0
-
-    def add(self, waiting: float, seconds: float) -> None:
-        """Add a step with the seconds that it waited and took."""
-        self._waiting.append(waiting)
-        self._seconds.append(seconds)
-        self._count += 1
-
-    def problem(self, document: Document, catalogue: Catalogue) -> Problem | None:
-        """A warning at the loader with the measured times if training waits for data; else None."""
-        if self._count < MIN_STEPS:
-            return None
-        waiting, seconds = median(self._waiting), median(self._seconds)
-        share = waiting / seconds if seconds > 0 else 0.0
-        total = MIN_TOTAL if share >= 0.5 else _SMALL_SHARE_FACTOR * MIN_TOTAL
-        if share < SHARE or waiting < MIN_SECONDS or waiting * self._count < total:
-            return None
-        return _problem(document, catalogue, share, seconds)
+def find_slow_data(times: StepTimes, document: Document, catalogue: Catalogue) -> Problem | None:
+    """A warning at the loader with the measured times if training waits for data; else None."""
+    if times.count < MIN_STEPS:
+        return None
+    waiting, seconds = times.waiting, times.seconds
+    share = waiting / seconds if seconds > 0 else 0.0
+    total = MIN_TOTAL if share >= 0.5 else _SMALL_SHARE_FACTOR * MIN_TOTAL
+    if share < SHARE or waiting < MIN_SECONDS or waiting * times.count < total:
+        return None
+    return _problem(document, catalogue, share, seconds)
 
 
 def _problem(document: Document, catalogue: Catalogue, share: float, seconds: float) -> Problem | None:
@@ -74,4 +57,4 @@ def _ms(seconds: float) -> str:
     return f"{1000 * seconds:.2g} ms" if seconds < 0.1 else f"{1000 * seconds:.0f} ms"
 
 
-__all__ = ["WaitingTimes"]
+__all__ = ["find_slow_data"]

@@ -21,7 +21,7 @@ def find_graph_breaks(explanation: Explanation, step_seconds: float, facts: RunF
     """The Python node with most breaks.
 
     Args:
-        step_seconds: duration of a training step
+        step_seconds: duration of a training step, without waiting for data
     """
     breaks = [each for each in explanation.breaks if each.line is not None and facts.has_code(each.line.node)]
     outside = step_seconds - sum(each.seconds for each in explanation.segments)

@@ -17,8 +17,8 @@ from studio.training.diagnosis.divergence import DivergenceDetector, consequence
 from studio.training.diagnosis.float16_range import find_float16_loss, float16_overflow
 from studio.training.diagnosis.generalization import find_overfitting, find_underfitting, find_unrelated_targets
 from studio.training.diagnosis.run_facts import RunFacts
+from studio.training.diagnosis.step_times import StepTimes
 from studio.training.diagnosis.training_curves import TrainingCurves
-from studio.training.run_progress import RunProgress
 
 RUN_CODES = frozenset(each.code for each in AREAS["runs"])
 """Codes of problems that a run shows."""
@@ -93,9 +93,8 @@ class RunDiagnosis:
         self._divergence = DivergenceDetector(report.document, catalogue)
         self._catalogue = catalogue
         self._curves = TrainingCurves()
-        self._progress = RunProgress()
         self._started: fit.Started | None = None
-        self._waits = data_bottleneck.WaitingTimes()
+        self._times = StepTimes()
         self._breaks = 0
         self._found: set[str] = set()
         """Kinds of problems that are reported."""
@@ -103,7 +102,6 @@ class RunDiagnosis:
     def update(self, event: fit.TrainingEvent) -> list[Problem]:
         """The problems that an event shows."""
         self._curves.add(event)
-        self._progress = self._progress.after(event)
         if isinstance(event, fit.Started):
             self._started = event
         elif isinstance(event, fit.CompileState):
@@ -132,7 +130,7 @@ class RunDiagnosis:
 
     def _others(self, event: fit.TrainingEvent) -> Iterator[Problem]:
         if isinstance(event, fit.Step):
-            self._waits.add(event.waiting, event.seconds)
+            self._times.add(event.waiting, event.seconds)
             if event.step % _BOTTLENECK_INTERVAL == 0:
                 yield from self._once("slow-data", self._slow_data)
         elif isinstance(event, (fit.Observed, fit.Epoch, fit.Done)):
@@ -150,17 +148,16 @@ class RunDiagnosis:
             yield problem
 
     def _slow_data(self) -> Problem | None:
-        return self._waits.problem(self._report.document, self._catalogue)
+        return data_bottleneck.find_slow_data(self._times, self._report.document, self._catalogue)
 
     def _graph_breaks(self) -> Problem | None:
         if not self._breaks or self._curves.steps < graph_break_cost.MIN_STEP:
             return None
         self._breaks = 0  # one look, unless a later step has other breaks
-        explanation, seconds = self._explain(), self._progress.seconds_per_batch
-        if explanation is None or seconds is None:
+        explanation = self._explain()
+        if explanation is None:
             return None
-        waiting = self._progress.waiting_fraction or 0.0
-        return graph_break_cost.find_graph_breaks(explanation, seconds * (1 - waiting), self._facts)
+        return graph_break_cost.find_graph_breaks(explanation, self._times.computing, self._facts)
 
     def _underfitting(self) -> Problem | None:
         if self._started is None or not self._is_single() or self._facts.starts_trained:

@@ -11,7 +11,8 @@ from studio.document.files.project_templates import template
 from studio.document.model import Document
 from studio.lowering.problems.problem import Problem
 from studio.nodes import catalogue
-from studio.training.diagnosis.data_bottleneck import WaitingTimes
+from studio.training.diagnosis.data_bottleneck import find_slow_data
+from studio.training.diagnosis.step_times import StepTimes
 
 DOCUMENT = template("digits-mlp").document
 
@@ -20,10 +21,10 @@ def problem_of(
     share: float = 0.43, pace: float = 0.028, steps: int = 400, document: Document = DOCUMENT
 ) -> Problem | None:
     """The problem of a run whose steps take `pace` seconds, of which they wait a share."""
-    times = WaitingTimes()
+    times = StepTimes()
     for _ in range(steps):
         times.add(share * pace, pace)
-    return times.problem(document, catalogue())
+    return find_slow_data(times, document, catalogue())
 
 
 def test_a_long_wait_is_a_problem_of_the_loader(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -63,10 +64,10 @@ def test_accepted_settings(quick: Problem | None) -> None:
 
 
 def test_batches_that_other_work_delays_do_not_count() -> None:
-    times = WaitingTimes()
+    times = StepTimes()
     for number in range(400):
         times.add(0.5 if number % 3 == 0 else 0.0005, 0.51 if number % 3 == 0 else 0.01)
-    assert times.problem(DOCUMENT, catalogue()) is None
+    assert find_slow_data(times, DOCUMENT, catalogue()) is None
 
 
 def test_a_machine_under_load_slows_all_parts_of_a_step() -> None:
