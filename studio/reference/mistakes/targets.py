@@ -17,6 +17,9 @@ from studio.reference.mistakes.score_networks import (
     classifier,
     regression,
 )
+from studio.reference.mistakes.sequences import LAST, series
+
+_LSTM = Node("nn.LSTM", {"hidden_size": 1})
 
 
 def _autoencoder(_: Path) -> Document:
@@ -121,6 +124,19 @@ TARGETS = (
     ),
     Mistake("tanh_on_large_targets", "output-range", "a", lambda _: regression("nn.Tanh", loss="nn.HuberLoss")),
     Mistake("sigmoid_on_standardized_images", "output-range", "a", _autoencoder),
+    Mistake(
+        "lstm_as_regression_output",
+        "output-range",
+        "lstm",
+        lambda _: series({"lstm": _LSTM, "last": LAST}),
+        goal=Goal("val_loss", 2.0, epochs=8, is_highest=True),
+    ),
+    Mistake(
+        "tanh_behind_an_lstm",
+        "output-range",
+        "tanh",
+        lambda _: series({"lstm": _LSTM, "last": LAST, "tanh": "nn.Tanh"}),
+    ),
     Mistake(
         "column_against_vector",
         "shape-mismatch",

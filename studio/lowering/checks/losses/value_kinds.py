@@ -167,6 +167,7 @@ __all__ = [
     "PROBABILITIES",
     "SCORES",
     "SQUASHING",
+    "SYMMETRIC",
     "ValueKind",
     "activations_behind",
     "kind_of",

@@ -78,7 +78,7 @@ SCORES = (
     Diagnosis(
         "output-range",
         "Outputs that cannot reach the targets",
-        "An activation limits the outputs of a network. It cannot learn targets outside this range.",
+        "An activation or a recurrent layer limits the outputs of a network, which cannot learn targets beyond.",
     ),
     Diagnosis(
         "zero-weight",
