@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from PySide6.QtCore import Qt
 from PySide6.QtGui import QFontMetrics
-from PySide6.QtWidgets import QApplication, QToolButton
+from PySide6.QtWidgets import QApplication, QScrollArea, QToolButton
 from pytestqt.qtbot import QtBot
 
 from studio.document.files.project_templates import template
@@ -84,3 +85,15 @@ def test_gradient_norm_scale_is_readable_in_a_small_window(qtbot: QtBot, window:
     metrics = QFontMetrics(fonts.interface(11))
     bounds = [metrics.horizontalAdvance(number_format.norm(bound)) for bound in legend._scale.bounds]
     assert legend.isVisible() and legend.width() >= sum(bounds) + 72 + 2 * 8
+
+
+def test_the_inspector_is_not_cut_off_where_room_is_short(qtbot: QtBot, window: MainWindow) -> None:
+    window.resize(1440, 900)
+    project = window.open_projects.from_template(template("digits-mlp"))
+    project.store.select(["hidden"])
+    inspector = window.project_views[project].inspector
+    qtbot.waitUntil(inspector.isVisible)
+    window.resize(1024, 700)
+    window.resizeDocks([window.docks["inspector"]], [100], Qt.Orientation.Horizontal)
+    QApplication.processEvents()
+    assert isinstance(inspector, QScrollArea) and inspector.horizontalScrollBar().maximum() == 0

@@ -15,6 +15,8 @@ _SIDES = {
     "palette": ("Palette", QSize(216, 600), Qt.DockWidgetArea.LeftDockWidgetArea),
     "inspector": ("Inspector", QSize(308, 600), Qt.DockWidgetArea.RightDockWidgetArea),
 }
+_NARROWEST = {"inspector": 300}
+"""Width that a form needs, in pixels: Qt narrows the docks when the window shrinks."""
 _BOTTOM = {
     "runs": "Runs",
     "problems": "Problems",
@@ -48,7 +50,10 @@ class DockArea(QObject):
         window.setTabPosition(Qt.DockWidgetArea.AllDockWidgetAreas, QTabWidget.TabPosition.North)
         window.setCorner(Qt.Corner.BottomLeftCorner, Qt.DockWidgetArea.LeftDockWidgetArea)
         window.setCorner(Qt.Corner.BottomRightCorner, Qt.DockWidgetArea.RightDockWidgetArea)
-        self._docks = {name: Dock(name, title, size, window) for name, (title, size, _) in _SIDES.items()}
+        self._docks = {
+            name: Dock(name, title, size, window, _NARROWEST.get(name, 150))
+            for name, (title, size, _) in _SIDES.items()
+        }
         self._docks |= {name: Dock(name, title, _BOTTOM_SIZE, window) for name, title in _BOTTOM.items()}
         self._docks |= {name: Dock(name, title, size, window) for name, (title, size, _) in _BESIDE.items()}
         self._update_timer = QTimer(self)

@@ -125,8 +125,7 @@ class LessonActions(QObject):
             dock.hide()
         elif not dock.isVisible():
             dock.reveal()
-            for name in ("lesson", "inspector"):
-                window.docks.widen(name, _WIDTH)
+            window.docks.widen("lesson", _WIDTH)
         else:
             dock.raise_()
 
