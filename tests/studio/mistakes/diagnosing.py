@@ -1,9 +1,11 @@
-"""Runs the diagnosis of a planted mistake, and trains its fixed project."""
+"""Runs the diagnosis of a planted mistake, and checks it, its fixes and the fixed project."""
 
 from __future__ import annotations
 
 import time
 from pathlib import Path
+
+import pytest
 
 from engine import fit
 from studio.document.model import Document
@@ -11,11 +13,42 @@ from studio.lowering import lower
 from studio.lowering.check import check
 from studio.lowering.problems.problem import Problem
 from studio.nodes.catalogue import catalogue
-from studio.reference.mistakes.mistake import Mistake
+from studio.reference.mistakes import MISTAKES
+from studio.reference.mistakes.mistake import Mistake, Stage
+from studio.reference.shown_problems import recorded_problems, shown, without_folder
 from studio.training import TrainingSession, Warned
 from studio.training.data.data_inspector import DataInspector
 from studio.training.experiments.diagnosis_run import Conclusion
 from studio.training.experiments.diagnosis_run import diagnose as run_experiments
+
+
+def of_stages(*stages: Stage) -> pytest.MarkDecorator:
+    """Run a test for each mistake of some stages. Each file of tests has its own process."""
+    chosen = [mistake for mistake in MISTAKES if mistake.stage in stages]
+    return pytest.mark.parametrize("mistake", chosen, ids=lambda mistake: mistake.name)
+
+
+def assert_only_problem_with_working_fix(mistake: Mistake, folder: Path) -> None:
+    """The diagnosis names only the mistake, at its node; its fixes remove it; the fixed project trains to its goal."""
+    document = mistake.plant(folder)
+    problems = diagnose(document, mistake, folder)
+    assert [(problem.code, problem.node) for problem in problems] == [(mistake.code, mistake.node)]
+    [problem] = problems
+    if (recorded := recorded_problems().get(mistake.name)) is not None:
+        found = shown(without_folder(problem, folder), document, check(document, catalogue(), folder))
+        assert found.wording() == recorded.wording(), "run python -m scripts.record_problems"
+    assert problem.help and problem.message.endswith((".", "?"))
+    assert (problem.fix is not None) is mistake.has_fix
+    if problem.fix is None:
+        return
+    assert problem.fix.reason or not problem.others, "say why the first fix is recommended"
+    for fix in (problem.fix, *problem.others):
+        left = [each.code for each in diagnose(fix.edit(document), mistake, folder)]
+        assert left == ([] if mistake.leaves is None else [mistake.leaves]), fix.title
+    if mistake.goal is not None:
+        goal = mistake.goal
+        reached = trained_figure(problem.fix.edit(document), goal.figure, goal.epochs, folder)
+        assert reached < goal.value if goal.is_highest else reached > goal.value
 
 
 def diagnose(document: Document, mistake: Mistake, base: Path) -> list[Problem]:

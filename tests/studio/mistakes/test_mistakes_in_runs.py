@@ -1,0 +1,13 @@
+"""Planted mistakes that a run or the experiments of `gradwire diagnose` show."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from studio.reference.mistakes import Mistake
+from tests.studio.mistakes.diagnosing import assert_only_problem_with_working_fix, of_stages
+
+
+@of_stages("run", "diagnose")
+def test_run_shows_the_mistake_and_its_fix_works(mistake: Mistake, tmp_path: Path) -> None:
+    assert_only_problem_with_working_fix(mistake, tmp_path)
