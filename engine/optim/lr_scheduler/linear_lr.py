@@ -31,7 +31,9 @@ class ConstantLR(LRScheduler):
     def get_lr(self) -> list[Any]:
         if self.last_epoch == 0:
             return self._scaled(self.factor)
-        return self._scaled(1 / self.factor) if self.last_epoch == self.total_iters else self._lrs()
+        if self.last_epoch != self.total_iters:
+            return self._lrs()
+        return self._scaled(1 / self.factor) if self.factor else list(self.base_lrs)  # PyTorch divides by 0
 
     def _get_closed_form_lr(self) -> list[Any]:
         factor = 1 if self.last_epoch >= self.total_iters else self.factor

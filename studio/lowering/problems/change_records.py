@@ -6,6 +6,8 @@ from collections.abc import Iterator
 from operator import attrgetter
 from typing import Any, TypeAlias
 
+import msgspec
+
 from studio.document.blocks.block_nodes import are_equal
 from studio.document.document_difference import Difference, difference
 from studio.document.model import Document, Node, Wire
@@ -92,7 +94,8 @@ def _find_insertion(name: str, disconnected: list[Wire], connected: list[Wire]) 
 def _node_changes(name: str, old: Node, new: Node) -> Iterator[Change]:
     if _fields(old) != _fields(new):
         pairs = zip(_FIELDS, _fields(old), _fields(new), strict=True)
-        yield {"change": name, **{field: after for field, before, after in pairs if before != after}}
+        changed = {field: after for field, before, after in pairs if before != after}
+        yield {"change": name, **msgspec.to_builtins(changed)}
     if old.params is new.params:
         return
     for param in old.params:

@@ -54,8 +54,8 @@ def _choice(statement: ast.If, body: list[ast.stmt]) -> TextEdit | None:
                     return TextEdit(start_of(statement), end_of(statement), text)
                 case _:
                     return None
-        case [ast.AugAssign(target=ast.Name(id=name), op=operator, value=value)], _ if not statement.orelse:
-            changed = ast.BinOp(ast.Name(name, ast.Load()), operator, value)
+        case [ast.AugAssign(target=ast.Name(id=name) as target, op=operator, value=value)], _ if not statement.orelse:
+            changed = ast.BinOp(target, operator, value)
             return TextEdit(start_of(statement), end_of(statement), _assigned(name, statement.test, changed, name))
         case _:
             return None

@@ -39,10 +39,9 @@ def as_module(function: CodeFunction, edits: tuple[TextEdit, ...]) -> tuple[Text
 
 def _constructor(tree: ast.FunctionDef, params: dict[str, ast.arg]) -> str:
     arguments = tree.args
-    defaults = dict(
-        zip([each.arg for each in arguments.args][-len(arguments.defaults) :], arguments.defaults, strict=True)
-    )
-    texts = [f"{ast.unparse(node)} = {ast.unparse(defaults[name])}" for name, node in params.items()]
+    with_default = arguments.args[len(arguments.args) - len(arguments.defaults) :]
+    defaults = {each.arg: ast.unparse(value) for each, value in zip(with_default, arguments.defaults, strict=True)}
+    texts = [ast.unparse(node) + (f" = {defaults[name]}" if name in defaults else "") for name, node in params.items()]
     lines = [f"def __init__(self, {', '.join(texts)}):", f"{_INDENT}super().__init__()"]
     return "\n".join([*lines, *(f"{_INDENT}self.{name} = {name}" for name in params), ""])
 

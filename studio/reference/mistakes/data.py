@@ -377,7 +377,7 @@ DATA = (
     _planted("muted_normalize", "unscaled-inputs", "transform", _muted, goal=_LEARNED),
     _planted("class_code_among_inputs", "target-among-inputs", "source", _class_code, goal=_LEARNED),
     _planted("price_in_another_currency", "target-among-inputs", "source", _other_currency),
-    _planted("prices_as_classes", "numbers-as-classes", "source", _prices),
+    _planted("prices_as_classes", "numbers-as-classes", "source", _prices, leaves="unscaled-targets"),
     _planted("identifiers_as_classes", "identifier-as-target", "source", _identifiers, has_fix=False),
     _planted("labels_with_gaps", "labels-with-gaps", "source", partial(_tens, outputs=31), goal=_LEARNED),
     _planted("labels_with_gaps_and_few_scores", "labels-with-gaps", "source", partial(_tens, outputs=3), goal=_LEARNED),

@@ -319,6 +319,13 @@ def test_wrong_order_warns_once() -> None:
         optimizer.step()
 
 
+def test_a_constant_factor_of_0_ends() -> None:
+    """PyTorch divides by 0."""
+    optimizer, schedule = build(engine, ("ConstantLR", {"factor": 0.0, "total_iters": 2}))
+    base = optimizer.param_groups[0]["initial_lr"]
+    assert [options[0] for options in rates(optimizer, schedule, 3)] == [0, 0, base, base]
+
+
 def test_a_cycle_ends() -> None:
     optimizer, schedule = build(engine, ("OneCycleLR", {"max_lr": 1.0, "total_steps": 3}))
     rates(optimizer, schedule, 3)

@@ -153,7 +153,7 @@ def test_endless_code_ends_with_a_problem(monkeypatch: pytest.MonkeyPatch) -> No
 
 
 def test_checks_do_not_print_and_do_not_draw_random_numbers(capsys: pytest.CaptureFixture[str]) -> None:
-    source = "print('top')\ndef f(x):\n    print('inside', x.sum().item())\n    return x + engine.randn(64)\n"
+    source = "print('top')\ndef f(x):\n    print('inside', x.sum().item())\n    return x + engine.randn_like(x)\n"
     state = engine.random.get_rng_state()
     with trusting(source):
         assert [each.code for each in report(with_code({"own": code(source)})).problems] == ["code-read-back"]
