@@ -16,7 +16,7 @@ from studio.lowering.analysis.node_graph import NodeGraph
 from studio.lowering.analysis.scope_graphs import scope_graphs
 from studio.lowering.checks.block_checks import block_problems
 from studio.lowering.checks.common_mistakes import value_mistakes
-from studio.lowering.checks.consequences import without_consequences
+from studio.lowering.checks.consequences import without_consequences, without_needless_removals
 from studio.lowering.checks.data.data_source_checks import data_source_problems
 from studio.lowering.checks.data.data_split_checks import data_split_problems
 from studio.lowering.checks.layers.dropout_checks import dropout_problems
@@ -165,7 +165,7 @@ def settle_problems(found: Iterable[Problem], flow: Dataflow) -> list[Problem]:
 
 def _unique(found: Iterable[Problem], flow: Dataflow, document: Document) -> list[Problem]:
     """Problems by severity, each cause once, with fixes that fit together."""
-    problems = [_demote_unused(problem, flow.graph) for problem in found]
+    problems = without_needless_removals(_demote_unused(problem, flow.graph) for problem in found)
     return deduplicate_problems(sorted(problems, key=lambda problem: problem.rank), document)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 
 from studio.lowering.analysis.node_graph import NodeGraph
 from studio.lowering.problems.problem import Problem
@@ -45,6 +46,13 @@ def without_consequences(problems: Iterable[Problem], graph: NodeGraph) -> list[
     return [problem for problem in found if not follows(problem)]
 
 
+def without_needless_removals(problems: Iterable[Problem]) -> list[Problem]:
+    """No fix removes a node without wires whose other problem a fix solves: it is probably still to be wired."""
+    found = list(problems)
+    mendable = {problem.node for problem in found if problem.fix is not None and problem.code != "not-wired"}
+    return [replace(each, fix=None) if each.code == "not-wired" and each.node in mendable else each for each in found]
+
+
 def _input_type(graph: NodeGraph, problem: Problem) -> PortType | None:
     node_type = graph.types.get(problem.node or "")
     inputs = () if node_type is None else node_type.inputs
@@ -52,4 +60,4 @@ def _input_type(graph: NodeGraph, problem: Problem) -> PortType | None:
     return ports[0].type if ports else None
 
 
-__all__ = ["without_consequences"]
+__all__ = ["without_consequences", "without_needless_removals"]
