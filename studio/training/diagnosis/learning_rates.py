@@ -30,6 +30,8 @@ _SPIKE_STEPS = 30
 """Steps before a loss near that of the untrained network counts as failed."""
 _SLOW_STEPS, _FEW_SLOW_STEPS = 100, 30
 """Steps before a rate is called too low, and how many suffice at the end of a shorter run."""
+_SLOW_STARTERS, _LONG_START = frozenset({"optim.RAdam"}), 1000
+"""Optimizers that begin with a fraction of their step size, and the steps after which it is nearly whole."""
 _SLOW_IMPROVEMENT = 0.1
 """Share of the loss that a slow run gains at most."""
 _BOUNCE = 0.1
@@ -121,7 +123,7 @@ def find_rising_loss(curves: TrainingCurves, facts: RunFacts) -> Problem | None:
 def find_low_rate(curves: TrainingCurves, facts: RunFacts, *, is_flat: bool) -> Problem | None:
     """A rate at which the loss falls so slowly that training would take many times as long."""
     ratio = curves.update_ratio(curves.later_half)
-    if facts.is_fine_tuning or ratio is None or ratio <= 0 or not _is_long(curves) or curves.first <= 0:
+    if facts.is_fine_tuning or ratio is None or ratio <= 0 or not _is_long(curves, facts) or curves.first <= 0:
         return None
     gained = 1 - curves.recent() / curves.first
     is_slow = ratio < TINY_UPDATE and gained < _SLOW_IMPROVEMENT and curves.is_late(1 / 3)
@@ -159,8 +161,10 @@ def find_deadly_rate(curves: TrainingCurves, facts: RunFacts, dead: Problem) -> 
     return _high(facts, f"{share:.0%} of the units of {dead.node} died, so they get no gradient", largest, curves)
 
 
-def _is_long(curves: TrainingCurves) -> bool:
+def _is_long(curves: TrainingCurves, facts: RunFacts) -> bool:
     """Whether there are enough steps for a statement about the rate, measured beyond the first one."""
+    if facts.optimizer is not None and facts.types[facts.optimizer].key in _SLOW_STARTERS:
+        return curves.steps >= _LONG_START
     is_short_run = curves.steps >= _FEW_SLOW_STEPS and curves.is_late(0.9) and len(curves.observations) > 1
     return curves.steps >= _SLOW_STEPS or is_short_run
 
