@@ -11,7 +11,6 @@ import io
 import os
 import sys
 import tarfile
-import time
 import warnings
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -53,8 +52,6 @@ from tests.studio.mutations import (
 COUNT = int(os.environ.get("FILE_MUTATIONS", "2000"))
 SEED = int(os.environ.get("FILE_MUTATION_SEED", "0"))
 CODES = (0, 1, 2, 130)
-SECONDS = 20.0
-"""That no case may take, on a busy machine."""
 
 PROJECT = b"""{
   "gradwire": 3,
@@ -153,13 +150,12 @@ def attempt(case: Callable[[Random], int], capsys: pytest.CaptureFixture[str]) -
     for stream in (sys.stdout, sys.stderr):
         stream.reconfigure(errors="backslashreplace")  # as `cli.main` does  # pyright: ignore[reportAttributeAccessIssue]
     for seed in range(SEED, SEED + COUNT):
-        began = time.monotonic()
         try:
             codes.append(case(Random(seed)))
         except BaseException as error:
             error.add_note(f"FILE_MUTATIONS=1 FILE_MUTATION_SEED={seed}")
             raise
-        assert codes[-1] in CODES and time.monotonic() - began < SECONDS, (seed, codes[-1])
+        assert codes[-1] in CODES, (seed, codes[-1])
         if seed % 100 == 0:
             capsys.readouterr()
     return set(codes) if COUNT >= 100 else {0, 2}

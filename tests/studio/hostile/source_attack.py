@@ -8,7 +8,6 @@ from __future__ import annotations
 import json
 import os
 import sys
-import time
 from collections import Counter
 from typing import Any
 
@@ -115,7 +114,6 @@ def main(folder: str) -> None:
     program = lower(report, "net")
     executed: list[str] = []
     found: Counter[str] = Counter()
-    slowest = 0.0
     import_module("class Net(nn.Module):\n    def forward(self, x):\n        return F.relu(x)\n", catalogue())
 
     def hook(event: str, arguments: tuple[Any, ...]) -> None:
@@ -129,8 +127,6 @@ def main(folder: str) -> None:
     sys.addaudithook(hook)
 
     def attempt(work: Any) -> None:
-        nonlocal slowest
-        start = time.monotonic()
         try:
             work()
             found["accepted"] += 1
@@ -138,7 +134,6 @@ def main(folder: str) -> None:
             found["refused"] += 1
         except Exception as error:  # noqa: BLE001 - reported by the test
             found[f"{type(error).__name__}: {str(error)[:100]}"] += 1
-        slowest = max(slowest, time.monotonic() - start)
 
     source = program.source
     for value in VALUES:
@@ -161,7 +156,7 @@ def main(folder: str) -> None:
         attempt(lambda text=text: import_module(text, catalogue(), "Net(8)"))
         attempt(lambda text=text: apply_checked(document, report, program, text, catalogue()))
         attempt(lambda text=text: apply_checked(document, report, program, f"{text}\n{source}", catalogue()))
-    outcome = {"executed": executed, "pwned": os.path.exists("pwned"), "found": found, "slowest": slowest}
+    outcome = {"executed": executed, "pwned": os.path.exists("pwned"), "found": found}
     sys.stdout.write(json.dumps(outcome) + "\n")
 
 

@@ -7,7 +7,6 @@ import json
 import os
 import struct
 import sys
-import time
 from pathlib import Path
 from typing import Any
 
@@ -27,7 +26,6 @@ from studio.training.data.imports.file_import import is_table, plan_file
 from studio.training.data.imports.import_plan import ImportPlan, apply_plan
 from studio.training.data.imports.table_import import plan_table
 
-SECONDS = 20
 ODD_NAMES = [
     'quote"d', "comma, name", "line\nbreak", " spaces ", "colon: %d", "__class__", "<b>bold</b>", "\x1b[31mred", "😀",
     "=cmd|' /C calc'!A0", "x" * 3000, "a.b", "-", "'; import os",
@@ -95,19 +93,18 @@ HOSTILE: dict[str, tuple[str, bytes]] = {
 }
 
 
+@pytest.mark.timeout(60)
 @pytest.mark.parametrize("name", HOSTILE)
 def test_hostile_file_ends_in_a_plan_or_an_error(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     file, content = HOSTILE[name]
     path = tmp_path / file
     path.write_bytes(content)
-    start = time.monotonic()
     try:
         assert imported(path).nodes
     except DataError as error:
         assert file in str(error)
         assert len(str(error)) < 3000
-    assert time.monotonic() - start < SECONDS
     assert not (tmp_path / "pwned").exists()
 
 

@@ -9,9 +9,6 @@ from pathlib import Path
 
 from tests.studio.hostile.audit import ROOT
 
-LONGEST_SECONDS = 30.0
-"""Bound for one source on a busy machine."""
-
 
 def test_hostile_sources_run_nothing(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "tests.studio.hostile.source_attack", str(tmp_path)]
@@ -20,6 +17,5 @@ def test_hostile_sources_run_nothing(tmp_path: Path) -> None:
     report = json.loads(done.stdout.splitlines()[-1])
     assert report["executed"] == []
     assert not report["pwned"]
-    assert report["slowest"] < LONGEST_SECONDS
     assert set(report["found"]) <= {"accepted", "refused"}
     assert report["found"]["refused"] > 100

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import cProfile
 import sys
-import time
 from typing import Any
 
 import pytest
@@ -36,9 +35,7 @@ def test_construction_of_a_layer_is_limited(
 ) -> None:
     """Types allow no such numbers; what they cannot tell is bounded all the same."""
     monkeypatch.setattr(check_budget.Budget.__init__, "__kwdefaults__", {"seconds": 0.3, "ops": 1000})
-    began = time.monotonic()
     outcome = NodeEvaluator().evaluate(catalogue()[key], arguments, {"input": SEQUENCE})
-    assert time.monotonic() - began < 10
     assert outcome.fails_on == "arguments"
     assert outcome.failure.startswith("checking it takes longer than 0.3 seconds with ")
     assert str(2**40) in outcome.failure
@@ -65,9 +62,7 @@ def test_repeated_upsampling_is_limited() -> None:
 def test_optimizer_trial_is_limited(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(optimizer_trial, "SECONDS", 0.2)
     endless = {"max_iter": 1_000_000, "max_eval": 1_000_000, "tolerance_grad": 0.0, "tolerance_change": 0.0, "lr": 1e-9}
-    began = time.monotonic()
     assert NodeEvaluator().evaluate(catalogue()["optim.LBFGS"], endless, {}).failure == ""
-    assert time.monotonic() - began < 10
     assert sys.getprofile() is None
 
 

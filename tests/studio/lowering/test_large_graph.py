@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from typing import Any
 
 import pytest
@@ -15,6 +14,7 @@ from studio.lowering import check as check_module
 from studio.lowering.analysis.node_evaluation import NodeEvaluator
 from studio.lowering.check import Checker
 from studio.nodes import catalogue
+from tests.call_count import calls
 from tests.studio.lowering.graphs import digits, wire
 
 SIZE = 2000
@@ -72,14 +72,11 @@ def test_adding_a_node_and_a_wire_is_fast(checker: Checker, document: Document) 
     assert evaluated(checker, edits.disconnect(more, [wire("relu5.output -> extra.input")])) == 0
 
 
-def test_a_check_after_an_edit_takes_milliseconds(checker: Checker, document: Document) -> None:
-    times: list[float] = []
-    for width in range(1001, 1008):
-        edited = edits.set_param(document, "linear700", "out_features", width)
-        began = time.process_time()
-        checker.check(edited, catalogue())
-        times.append(time.process_time() - began)
-    assert min(times) < 0.1  # a few milliseconds on a quiet machine
+def test_a_check_after_an_edit_is_a_small_part_of_the_first(checker: Checker, document: Document) -> None:
+    edited = edits.set_param(document, "linear700", "out_features", 1001)
+    after_edit = calls(lambda: checker.check(edited, catalogue()))
+    assert after_edit < calls(lambda: Checker().check(document, catalogue())) / 5
+    assert after_edit < 150 * SIZE
 
 
 def test_memory_is_bounded() -> None:
@@ -104,9 +101,9 @@ def test_deep_graph_has_no_problems() -> None:
     assert check_module(deep(50), catalogue()).problems == ()
 
 
-def test_thousands_of_unconnected_nodes_are_checked_fast() -> None:
-    loose = Document(nodes={f"n{index}": Node("nn.Linear") for index in range(SIZE)})
-    began = time.process_time()
-    report = Checker().check(loose, catalogue())
-    assert time.process_time() - began < 2
-    assert len(report.problems) > SIZE
+def test_work_grows_with_the_number_of_unconnected_nodes() -> None:
+    def check_loose(size: int) -> None:
+        loose = Document(nodes={f"n{index}": Node("nn.Linear") for index in range(size)})
+        assert len(Checker().check(loose, catalogue()).problems) > size
+
+    assert calls(lambda: check_loose(SIZE)) < 2.2 * calls(lambda: check_loose(SIZE // 2))

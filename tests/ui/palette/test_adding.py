@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import statistics
-import time
 from itertools import combinations
 
 import pytest
@@ -22,6 +21,7 @@ from studio.ui.palette.search_palette import SearchPalette
 from studio.ui.project.project_store import ProjectStore
 from studio.ui.project.scope_store import ScopeStore
 from studio.ui.settings import Settings
+from tests.call_count import calls
 from tests.ui.canvas.conftest import FakeChecker, MakeView, network, wire
 from tests.ui.canvas.mouse_and_keyboard import SHIFT, MouseAndKeyboard
 
@@ -305,14 +305,9 @@ def test_damaged_counts_are_ignored(settings: Settings, text: str) -> None:
 # -- speed
 
 
-def test_a_key_stroke_is_searched_in_time(make_view: MakeView, qtbot: QtBot) -> None:
-    """The median over a whole text, with the rows of the palette; machines of CI are slow."""
+def test_a_key_stroke_takes_bounded_work(make_view: MakeView, qtbot: QtBot) -> None:
     user = MouseAndKeyboard(make_view(network()))
     palette = open_by_tab(user, qtbot)
     assert len(PaletteOffers(user.view.store).types()) > 200
-    times: list[float] = []
-    for letter in "convolutoin 64 k3":
-        start = time.perf_counter()
-        user.type(letter, palette.field)
-        times.append(time.perf_counter() - start)
-    assert statistics.median(times) < 0.05
+    work = [calls(lambda letter=letter: user.type(letter, palette.field)) for letter in "convolutoin 64 k3"]
+    assert statistics.median(work) < 100_000  # of all letters, because the first ones fill caches

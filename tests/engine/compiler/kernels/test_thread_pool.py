@@ -7,7 +7,6 @@ import signal
 import subprocess
 import sys
 import threading
-import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -234,10 +233,8 @@ def test_kernels_run_on_one_thread_if_no_thread_starts(tmp_path: Path) -> None:
         assert refused[1] == "1"
         assert refused[2].count("Kernels run on 1 thread, because the system refused to start more") == 1
         assert started[1].wait(30) == 0
-        began = time.monotonic()
         started[0].terminate()
         assert started[0].wait(30) == (-signal.SIGTERM if os.name == "posix" else 1)
-        assert time.monotonic() - began < 5
     finally:
         for process, timer in zip(started, timers, strict=True):
             timer.cancel()
