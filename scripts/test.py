@@ -112,7 +112,7 @@ def tests(options: argparse.Namespace) -> bool:
 def compiled(options: argparse.Namespace) -> bool:
     """The engine's tests inside compiled functions: a sample of the cases in CI, all when run by hand."""
     return pytest(
-        headless(), options, *PARALLEL, "--compiled", "--share=20", "tests/engine", "--ignore=tests/engine/compiler"
+        headless(), options, *PARALLEL, "--compiled", "--share=30", "tests/engine", "--ignore=tests/engine/compiler"
     )
 
 

@@ -255,7 +255,7 @@ def steps() -> st.SearchStrategy[Step]:
 
 
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
-@settings(max_examples=int(os.environ.get("PROGRAMS", "200" if os.environ.get("CI") else "25")))
+@settings(max_examples=int(os.environ.get("PROGRAMS", "60" if os.environ.get("CI") else "25")))
 @given(
     st.lists(steps(), min_size=1, max_size=6),
     st.sampled_from(SHAPES),

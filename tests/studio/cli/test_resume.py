@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import os
 import random
 import signal
 import subprocess
@@ -18,6 +19,7 @@ from engine.io import load_file
 ROOT = Path(__file__).parents[3]
 CALLS = 1_500_000
 """Those until a step is recorded and compiled, and of some dozen steps after that."""
+KILLS = int(os.environ.get("RESUME_KILLS", "15"))
 TIMES = ("seconds", "samples_per_second")
 
 
@@ -71,7 +73,7 @@ def train(calls: int, *arguments: object) -> int:
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such signals")
-@pytest.mark.parametrize("kills", [3, pytest.param(50, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("kills", [3, pytest.param(KILLS, marks=pytest.mark.slow)])
 def test_killed_at_random_moments_a_run_goes_on_to_the_same_numbers(gradwire, project: Path, kills: int) -> None:
     options = ("--epochs", 10 + 6 * kills, "--seed", 5, "--set", "training.checkpoint_steps=5")
     assert gradwire("run", project, "--out", project.parent / "whole", *options).code == 0
