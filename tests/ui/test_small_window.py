@@ -93,7 +93,12 @@ def test_the_inspector_is_not_cut_off_where_room_is_short(qtbot: QtBot, window: 
     project.store.select(["hidden"])
     inspector = window.project_views[project].inspector
     qtbot.waitUntil(inspector.isVisible)
-    window.resize(1024, 700)
-    window.resizeDocks([window.docks["inspector"]], [100], Qt.Orientation.Horizontal)
+    assert isinstance(inspector, QScrollArea)
+    for width in (1300, 1150, 1024, 900):
+        window.resize(width, 700)
+        qtbot.waitUntil(lambda: inspector.horizontalScrollBar().maximum() == 0)
+    window.resizeDocks([window.docks["inspector"]], [200], Qt.Orientation.Horizontal)
+    qtbot.waitUntil(lambda: window.docks["inspector"].width() < 220)
+    window.resize(950, 700)  # the width that the user has chosen stays
     QApplication.processEvents()
-    assert isinstance(inspector, QScrollArea) and inspector.horizontalScrollBar().maximum() == 0
+    assert window.docks["inspector"].width() < 220

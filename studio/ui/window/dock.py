@@ -13,15 +13,15 @@ from studio.ui.widgets.labels import label
 
 
 class Dock(QDockWidget):
-    """`name` identifies the dock in saved layouts; `title` is shown; `narrowest` is its minimum width in pixels."""
+    """`name` identifies the dock in saved layouts; `title` is shown."""
 
-    def __init__(self, name: str, title: str, size: QSize, window: QMainWindow, narrowest: int = 150) -> None:
+    def __init__(self, name: str, title: str, size: QSize, window: QMainWindow) -> None:
         super().__init__(title, window)
         self.setObjectName(name)
         self.title = title
         self._window = window
         self._panels: dict[Project, QWidget] = {}
-        self._stack = _PanelStack(size, narrowest)
+        self._stack = _PanelStack(size)
         self.setWidget(self._stack)
         self.visibilityChanged.connect(self._stack.setVisible)  # Tab must not reach a panel behind another tab
         self._bar = _TitleBar(self)
@@ -81,9 +81,9 @@ class Dock(QDockWidget):
 class _PanelStack(QStackedWidget):
     """Starts with a given preferred size; the user can resize it."""
 
-    def __init__(self, size: QSize, narrowest: int) -> None:
+    def __init__(self, size: QSize) -> None:
         super().__init__()
-        self._size, self._narrowest = size, narrowest
+        self._size = size
         policy = self.sizePolicy()
         policy.setRetainSizeWhenHidden(True)
         self.setSizePolicy(policy)
@@ -92,7 +92,7 @@ class _PanelStack(QStackedWidget):
         return self._size
 
     def minimumSizeHint(self) -> QSize:
-        return QSize(min(self._size.width(), self._narrowest), min(self._size.height(), 60))
+        return QSize(min(self._size.width(), 150), min(self._size.height(), 60))
 
 
 class _TitleBar(QWidget):
