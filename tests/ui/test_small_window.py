@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import Qt
 from PySide6.QtGui import QFontMetrics
-from PySide6.QtWidgets import QApplication, QScrollArea, QToolButton
+from PySide6.QtWidgets import QApplication, QToolButton
 from pytestqt.qtbot import QtBot
 
 from studio.document.files.project_templates import template
@@ -87,18 +86,9 @@ def test_gradient_norm_scale_is_readable_in_a_small_window(qtbot: QtBot, window:
     assert legend.isVisible() and legend.width() >= sum(bounds) + 72 + 2 * 8
 
 
-def test_the_inspector_is_not_cut_off_where_room_is_short(qtbot: QtBot, window: MainWindow) -> None:
-    window.resize(1440, 900)
-    project = window.open_projects.from_template(template("digits-mlp"))
-    project.store.select(["hidden"])
-    inspector = window.project_views[project].inspector
-    qtbot.waitUntil(inspector.isVisible)
-    assert isinstance(inspector, QScrollArea)
-    for width in (1300, 1150, 1024, 900):
-        window.resize(width, 700)
-        qtbot.waitUntil(lambda: inspector.horizontalScrollBar().maximum() == 0)
-    window.resizeDocks([window.docks["inspector"]], [200], Qt.Orientation.Horizontal)
-    qtbot.waitUntil(lambda: window.docks["inspector"].width() < 220)
-    window.resize(950, 700)  # the width that the user has chosen stays
+def test_the_default_layout_does_not_widen_the_window(window: MainWindow) -> None:
+    window.resize(1024, 700)
     QApplication.processEvents()
-    assert window.docks["inspector"].width() < 220
+    window.docks.restore_default()
+    QApplication.processEvents()
+    assert (window.width(), window.height()) == (1024, 700)

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import pairwise
 
-from PySide6.QtCore import QByteArray, QEvent, QObject, QSize, Qt, QTimer
-from PySide6.QtGui import QResizeEvent
+from PySide6.QtCore import QByteArray, QObject, QSize, Qt, QTimer
 from PySide6.QtWidgets import QMainWindow, QTabBar, QTabWidget
 
 from studio.ui.settings import LAYOUT_VERSION
@@ -16,8 +15,6 @@ _SIDES = {
     "palette": ("Palette", QSize(216, 600), Qt.DockWidgetArea.LeftDockWidgetArea),
     "inspector": ("Inspector", QSize(308, 600), Qt.DockWidgetArea.RightDockWidgetArea),
 }
-_FORM_WIDTH = 300
-"""Width that the forms of the inspector need, in pixels."""
 _BOTTOM = {
     "runs": "Runs",
     "problems": "Problems",
@@ -54,8 +51,6 @@ class DockArea(QObject):
         self._docks = {name: Dock(name, title, size, window) for name, (title, size, _) in _SIDES.items()}
         self._docks |= {name: Dock(name, title, _BOTTOM_SIZE, window) for name, title in _BOTTOM.items()}
         self._docks |= {name: Dock(name, title, size, window) for name, (title, size, _) in _BESIDE.items()}
-        self._form_width = 0  # of the inspector before the window was resized
-        window.installEventFilter(self)
         self._update_timer = QTimer(self)
         self._update_timer.setSingleShot(True)
         self._update_timer.setInterval(0)
@@ -81,6 +76,7 @@ class DockArea(QObject):
         self._hidden_layout = None
         for dock in self:
             dock.setFloating(False)
+            dock.hide()  # side by side, before they are tabs, they would widen the window
         for name, (_, _, side) in _SIDES.items():
             self._window.addDockWidget(side, self[name])
         bottom = [self[name] for name in _BOTTOM]
@@ -124,18 +120,6 @@ class DockArea(QObject):
         """Make a dock at a side at least this wide."""
         if self[name].width() < width:
             self._window.resizeDocks([self[name]], [width], Qt.Orientation.Horizontal)
-
-    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
-        """Keep the inspector wide enough for its form: Qt narrows all docks of a window that shrinks."""
-        if isinstance(event, QResizeEvent) and event.size().width() >= _NARROW and not self._form_width:
-            self._form_width = min(self["inspector"].width(), _FORM_WIDTH)
-            QTimer.singleShot(0, self, self._keep_form_width)
-        return super().eventFilter(watched, event)
-
-    def _keep_form_width(self) -> None:
-        width, self._form_width = self._form_width, 0
-        if self["inspector"].isVisible() and not self["inspector"].isFloating():
-            self.widen("inspector", width)
 
     def make_room(self, size: QSize) -> bool:
         """Close the docks at the sides if the window is too narrow for them. Returns whether it is.

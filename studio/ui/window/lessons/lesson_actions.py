@@ -125,7 +125,8 @@ class LessonActions(QObject):
             dock.hide()
         elif not dock.isVisible():
             dock.reveal()
-            window.docks.widen("lesson", _WIDTH)
+            for name in ("lesson", "inspector"):
+                window.docks.widen(name, _WIDTH)
         else:
             dock.raise_()
 
