@@ -76,13 +76,12 @@ class DockArea(QObject):
         self._hidden_layout = None
         for dock in self:
             dock.setFloating(False)
-            dock.hide()  # side by side, before they are tabs, they would widen the window
         for name, (_, _, side) in _SIDES.items():
             self._window.addDockWidget(side, self[name])
         bottom = [self[name] for name in _BOTTOM]
-        for dock in bottom:
-            self._window.addDockWidget(Qt.DockWidgetArea.BottomDockWidgetArea, dock)
+        self._window.addDockWidget(Qt.DockWidgetArea.BottomDockWidgetArea, bottom[0])
         for before, dock in pairwise(bottom):
+            # Each is a tab at once: side by side they would widen the window.
             self._window.tabifyDockWidget(before, dock)
         for name, (_, _, other) in _BESIDE.items():
             self._window.tabifyDockWidget(self[other], self[name])

@@ -27,7 +27,6 @@ FALLING = [each for each in TEMPLATES if each.key != "digits-gan"]
 """Those whose loss falls; what two networks against each other come to is in test_gan.py."""
 PLANNED = [each for each in FALLING if all(node.type != "nn.Noise" for node in each.document.nodes.values())]
 """Those without random tensors, which a plan does not draw."""
-STEPS = 30
 SHIPPED = [DIGITS, MNIST, MNIST_CNN, *(ROOT / "assets/templates").glob("*.gradwire")]
 
 
@@ -64,18 +63,6 @@ def test_nodes_are_on_the_grid_without_overlap(path: Path) -> None:
         assert abs(x1 - x2) >= 176 or abs(y1 - y2) >= 80
 
 
-@pytest.mark.parametrize("each", PLANNED, ids=lambda each: each.key)
-def test_template_steps_run_as_full_plans(each: Template) -> None:
-    task = lower(check(each.document, catalogue())).build(seed=each.document.training.seed)
-    losses = [event.loss for event in fit.fit(task, steps=STEPS) if isinstance(event, fit.Step)]
-    for step in (task.step, task.validation_step):
-        assert step is not None
-        assert not step.replays.refused
-    assert task.step is not None
-    assert task.step.replays.count > 10
-    assert np.mean(losses[-10:]) < np.mean(losses[:10])
-
-
 @pytest.mark.parametrize("each", TEMPLATES, ids=lambda each: each.key)
 def test_each_parameter_of_a_template_is_trained(each: Template) -> None:
     task = lower(check(each.document, catalogue())).build(seed=each.document.training.seed)
@@ -105,13 +92,20 @@ PROMISES = {
 @pytest.mark.slow
 @pytest.mark.parametrize("each", FALLING, ids=lambda each: each.key)
 def test_a_template_trains_to_the_figure_in_its_description(each: Template) -> None:
+    """And without random tensors its steps run as whole plans."""
     promised = {name: re.search(text, each.summary, re.IGNORECASE) for name, text in PROMISES.items()}
     [(name, bound)] = [(name, float(match[1])) for name, match in promised.items() if match is not None]
-    found = validation(each.document)[-1].val_metrics[name]
+    task, epochs = trained(each.document)
+    found = epochs[-1].val_metrics[name]
     if name == "accuracy":
         assert found > bound / 100
     else:
         assert found < bound
+    if each in PLANNED:
+        for step in (task.step, task.validation_step):
+            assert step is not None
+            assert not step.replays.refused
+            assert step.replays.count > 5
 
 
 @pytest.mark.parametrize("path", [MNIST, MNIST_CNN], ids=lambda path: path.stem)
