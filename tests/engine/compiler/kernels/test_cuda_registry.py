@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import warnings
+import zlib
 from collections.abc import Iterator
 from typing import Any
 
@@ -21,6 +23,8 @@ from tests.engine.fake_cuda import DEVICES, STAND_IN
 LIBRARY = {"sin", "cos", "tan", "sinh", "cosh", "arcsin", "arccos", "arctan", "arctan2", "arcsinh", "arccosh",
            "arctanh", "hypot", "power"}  # fmt: skip
 """Functions that each device takes from another library."""
+SAMPLED = {np.dtype(np.float32): 0, np.dtype(np.float64): 1, np.dtype(np.int64): 0, np.dtype(np.int32): 1}
+"""In CI, a call is compared in one of the two dtypes of its kind; by hand in both."""
 
 
 @pytest.fixture(params=DEVICES)
@@ -38,9 +42,15 @@ def test_cuda_ops_match_cpu_kernels(dtype: Any, kind: str) -> None:
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")
         for (space, _), calls in _groups(dtype, kind).items():
-            for start in range(0, len(calls), AT_ONCE):
-                wrong += _compared(space, calls[start : start + AT_ONCE])
+            chosen = [call for call in calls if _is_chosen(call, dtype)]
+            for start in range(0, len(chosen), AT_ONCE):
+                wrong += _compared(space, chosen[start : start + AT_ONCE])
     assert not wrong, "\n".join(wrong)
+
+
+def _is_chosen(call: Any, dtype: Any) -> bool:
+    op, _, kwargs = call
+    return not os.environ.get("CI") or zlib.crc32(f"{op.name}{kwargs}".encode()) % 2 == SAMPLED[np.dtype(dtype)]
 
 
 def _compared(space: tuple[int, ...], calls: list[Any]) -> Iterator[str]:
