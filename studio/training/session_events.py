@@ -8,6 +8,7 @@ from typing import Literal, TypeAlias
 from engine import fit
 from studio.lowering.problems.problem import Problem
 from studio.training.autograd_snapshot import AutogradSnapshot
+from studio.training.statistics.step_statistics import StepStatistics
 
 State: TypeAlias = Literal["idle", "running", "paused", "done", "stopped", "failed"]
 
@@ -55,4 +56,11 @@ class AutogradCaptured:
     snapshot: AutogradSnapshot
 
 
-SessionEvent: TypeAlias = fit.TrainingEvent | StateChanged | Failed | Warned | AutogradCaptured
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """The statistics of all tensors in a step were measured."""
+
+    statistics: StepStatistics
+
+
+SessionEvent: TypeAlias = fit.TrainingEvent | StateChanged | Failed | Warned | AutogradCaptured | Measured

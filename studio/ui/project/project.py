@@ -18,6 +18,7 @@ from studio.ui.project.fix_trial_runner import FixTrialRunner
 from studio.ui.project.project_store import ProjectStore
 from studio.ui.project.run_library import RunLibrary
 from studio.ui.project.scope_store import ScopeStore
+from studio.ui.project.shown_moment import ShownMoment
 from studio.ui.project.training_runner import TrainingRunner
 
 _SETTLE_MS = 300
@@ -61,6 +62,8 @@ class Project(QObject):
         self.library = RunLibrary(_run_folder_of(path, self._journal), self)
         self.library.scan()
         self.runner = TrainingRunner(self.store, self.library, self)
+        self.moment = ShownMoment(self.runner, self.library, parent=self)
+        """The step of a run whose statistics are shown."""
         self.fix_trials = FixTrialRunner(self.store, self.runner, self)
         self.store.fix_previewer.measured_text = self.fix_trials.measured_text
         self.store.fix_previewer.recommended = self.fix_trials.recommended

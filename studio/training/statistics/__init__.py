@@ -1,0 +1,1 @@
+"""Statistics of every wire, gradient and parameter at measured steps of a training."""
