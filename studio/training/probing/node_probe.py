@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -68,9 +68,11 @@ class NodeProbe:
         training = flow.document.training
         self.device = engine.device(resolve_device(training.device))
         self._precision = training.mixed_precision
-        self._random = Generator(training.seed)
+        self._initial = Generator(training.seed)
+        """Draws initial weights, so that they do not shift the random numbers of the nodes."""
         self._layers: dict[str, Any] = {}
         self._batches: dict[str, tuple[Any, ...]] = {}
+        self._class_names: dict[str, tuple[str, ...]] = {}
 
     @property
     def needed(self) -> set[str]:
@@ -89,8 +91,14 @@ class NodeProbe:
         upstream = self._flow.graph.upstream(ends)
         return [name for name in self._flow.graph.order if name in upstream]
 
-    def run(self, ends: list[str]) -> Iterator[tuple[str, Mapping[str, Any], Computation | None]]:
+    def run(
+        self, ends: list[str], also: Collection[str] = (), *, gradients: bool = False
+    ) -> Iterator[tuple[str, Mapping[str, Any], Computation | None]]:
         """Compute nodes and all that they depend on. A value is dropped after its last reader.
+
+        Args:
+            also: further nodes, which are skipped if they cannot be computed
+            gradients: record the ops for a backward pass
 
         Yields:
             Path, values by output port, and for computed nodes how to compute them again.
@@ -98,36 +106,55 @@ class NodeProbe:
         Raises:
             ProbeError: a node before them has a problem, or fails.
         """
-        order, values = self.order(ends), dict[Endpoint, Any]()
+        required, values = set(self.order(ends)), dict[Endpoint, Any]()
+        order = [name for name in self._flow.graph.order if name in required or name in also]
         readers = Counter(end for name in order for end in self._flow.graph.sources(name).values())
-        with drawing_from(self._random):
+        with drawing_from(Generator(self._flow.document.training.seed)):
             for name in order:
                 role = self._flow.graph.types[name].role
                 if role is Role.LOADER:
-                    outputs, computation = self._batch(name), None
+                    outputs, computation = tuple(part.clone() for part in self._batch(name)), None
                 elif role in COMPUTED:
-                    computation = self._prepared(name, values)
-                    outputs = self._computed(computation)
+                    try:
+                        computation = self._prepared(name, values)
+                        outputs = self._computed(computation, gradients=gradients)
+                    except ProbeError:
+                        if name in required:
+                            raise
+                        continue
                 else:
                     continue
                 ports = [port.name for port in self._flow.graph.types[name].outputs]
                 found = dict(zip(ports, outputs, strict=False))
                 found = {port: value for port, value in found.items() if isinstance(value, engine.Tensor)}
-                values |= {Endpoint(name, port): value.detach() for port, value in found.items()}
+                kept = found if gradients else {port: value.detach() for port, value in found.items()}
+                values |= {Endpoint(name, port): value for port, value in kept.items()}
                 yield name, found, computation
                 for end in self._flow.graph.sources(name).values():
                     readers[end] -= 1
                     if not readers[end]:
                         values.pop(end, None)
 
+    def class_names(self, loader: str) -> tuple[str, ...]:
+        """Names of the classes of a loader's samples, once its batch was read; empty if they have none."""
+        return self._class_names.get(loader, ())
+
+    def layer(self, name: str) -> Any:
+        """The layer of a node, which others may share. Raises ProbeError."""
+        self._require_known(name, self._flow.facts[name], inputs=False)
+        try:
+            return self._layer(name)
+        except Exception as error:
+            raise ProbeError(f"{name} failed: {error_message(error)}") from error
+
     def precision(self) -> Any:
         """Context manager: the mixed precision of the project."""
         dtype = BY_NAME["float32" if self._precision == "off" else self._precision]
         return autocast(self.device.type, dtype, enabled=self._precision != "off")
 
-    def _computed(self, computation: Computation) -> tuple[Any, ...]:
+    def _computed(self, computation: Computation, *, gradients: bool) -> tuple[Any, ...]:
         try:
-            with engine.no_grad(), self.precision():
+            with engine.set_grad_enabled(gradients), self.precision():
                 return computation()
         except Exception as error:
             raise ProbeError(f"{computation.path} failed: {error_message(error)}") from error
@@ -140,7 +167,8 @@ class NodeProbe:
                 splits = self._opener.open(chain_to(name, flow.document, flow.graph, flow.base))[-1]
                 arguments = {**flow.facts[name].arguments.values, "workers": 0}
                 loaders: Any = flow.graph.types[name].target
-                batch = next(iter(in_order(loaders(splits, **arguments).train)))
+                with drawing_from(Generator(flow.document.training.seed)):
+                    batch = next(iter(in_order(loaders(splits, **arguments).train)))
             except DataProblem as error:
                 raise ProbeError(f"The data cannot be read: {error}") from error
             except StopIteration:
@@ -148,6 +176,7 @@ class NodeProbe:
             except Exception as error:
                 raise ProbeError(f"The data cannot be read: {error_message(error)}") from error
             self._batches[name] = tuple(part.to(self.device) for part in batch)
+            self._class_names[name] = splits.class_names
         return self._batches[name]
 
     def _prepared(self, name: str, values: Mapping[Endpoint, Any]) -> Computation:
@@ -165,13 +194,14 @@ class NodeProbe:
         gap = next((index for index, port in enumerate(ports) if port not in inputs), len(ports))
         return Computation(name, function, inputs, is_positional and gap >= len(inputs))
 
-    def _require_known(self, name: str, facts: NodeFacts) -> None:
+    def _require_known(self, name: str, facts: NodeFacts, *, inputs: bool = True) -> None:
         """Raise ProbeError if the check found that a node cannot be computed."""
         if facts.outcome.failure:
             raise ProbeError(f"{name} has a problem: {facts.outcome.failure.removesuffix('.')}.")
         if facts.arguments.problems:
             raise ProbeError(f"{name} has a problem: {facts.arguments.problems[0].message}")
-        missing = next((port.name for port in facts.type.inputs if not self._has_value(name, facts, port.name)), None)
+        ports = facts.type.inputs if inputs else ()
+        missing = next((port.name for port in ports if not self._has_value(name, facts, port.name)), None)
         if missing is not None:
             raise ProbeError(f"{name}.{missing} is not connected to data.")
 
@@ -201,7 +231,7 @@ class NodeProbe:
         if owner not in self._layers:
             facts = self._flow.facts[owner]
             target: Any = facts.type.target
-            with self.device:
+            with self.device, drawing_from(self._initial):
                 arguments = resolve_paths(facts.type, facts.arguments.values, self._flow.base)
                 layer = target(**without_initialization(arguments))
                 for values in initial_values(facts.type.key, arguments):
@@ -223,7 +253,7 @@ class NodeProbe:
         settings = {key: value for key, value in arguments.items() if key != SOURCE}
         code = code_of(arguments)
         if code is not None and code.is_class:
-            with self.device:
+            with self.device, drawing_from(self._initial):
                 loaded = loaded(**settings)
             self._load(loaded, name)
             self._layers[name] = loaded

@@ -43,6 +43,15 @@ def tensor_statistics(tensor: Any) -> TensorStatistics:
     """The statistics of a tensor of numbers or truth values."""
     is_half = tensor.dtype.is_floating_point and tensor.dtype.itemsize < 4
     array: NDArray[Any] = np.asarray((tensor.detach().float() if is_half else tensor.detach()).cpu().numpy())
+    return array_statistics(array, str(tensor.dtype.name))
+
+
+def array_statistics(array: NDArray[Any], dtype: str) -> TensorStatistics:
+    """The statistics of the elements of a tensor.
+
+    Args:
+        dtype: dtype of the tensor; arrays of half precision are float32
+    """
     values = array.reshape(-1)
     if values.dtype == bool or values.dtype.kind not in "fiu":
         values = np.abs(values) if values.dtype.kind == "c" else values.astype(np.int64)
@@ -54,7 +63,7 @@ def tensor_statistics(tensor: Any) -> TensorStatistics:
         nan = int(np.isnan(values).sum())
         infinite = int(values.size - finite.sum()) - nan
         values = values[finite] if nan or infinite else values
-    shown = tuple(int(size) for size in array.shape), str(tensor.dtype.name), int(array.size)
+    shown = tuple(int(size) for size in array.shape), dtype, int(array.size)
     share = zeros / max(array.size, 1)
     if not values.size:
         return TensorStatistics(*shown, 0.0, 0.0, 0.0, 0.0, share, nan, infinite, (), elements)
@@ -72,4 +81,4 @@ def wire_statistics(probe: NodeProbe, end: Endpoint) -> Iterator[Mapping[Endpoin
         yield {Endpoint(name, port): tensor_statistics(value) for port, value in outputs.items()}
 
 
-__all__ = ["BINS", "TensorStatistics", "tensor_statistics", "wire_statistics"]
+__all__ = ["BINS", "TensorStatistics", "array_statistics", "tensor_statistics", "wire_statistics"]

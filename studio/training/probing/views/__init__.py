@@ -1,0 +1,1 @@
+"""Views of a tensor as plain data: histogram, heat map, grid of images, projection."""
