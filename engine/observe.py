@@ -65,6 +65,10 @@ class Observer:
         self.calls.append(Call(op.name, specs, statics, outputs, where, macs))
         return where
 
+    def location(self) -> SourceLocation:
+        """Source location of an autograd node that no op makes."""
+        return call_site()
+
     def gradient(self, node: Node, grads: Sequence[Any]) -> None:
         norm = norm_of(grads[0]) if self.norms else None
         if norm is not None:
@@ -84,6 +88,9 @@ class Relay:
         if self.outer is not None:
             return self.outer.call(op, inputs, statics, outs)
         return call_site() if self.lines else None
+
+    def location(self) -> SourceLocation:
+        return call_site() if self.outer is None else self.outer.location()
 
     def gradient(self, node: Node, grads: Sequence[Any]) -> None:
         if self.outer is not None:

@@ -20,7 +20,6 @@ import functools
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from engine import observe
 from engine.autograd.context import FunctionCtx
 from engine.autograd.function_node import FunctionNode
 from engine.errors import AutogradError
@@ -108,7 +107,7 @@ def _record(function: type[Function], ctx: FunctionCtx, args: Sequence[Any], res
     if not is_recording:
         return outputs
     ctx._keep(function.__name__, output_indices)
-    where = None if MODES.observer is None else observe.call_site()
+    where = None if MODES.observer is None else MODES.observer.location()
     node = FunctionNode(function, ctx, edges, _specs(args), _specs(outputs), where)
     for index, (value, result) in enumerate(zip(outputs, results, strict=True)):
         if isinstance(value, Tensor) and value.is_floating_point() and id(result) not in constant:

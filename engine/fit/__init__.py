@@ -42,6 +42,9 @@ from engine.fit.events import Validated as Validated
 from engine.fit.events import ValidationStep as ValidationStep
 from engine.fit.schedule_replanning import ReplannedSchedule as ReplannedSchedule
 from engine.fit.schedule_replanning import replan_schedules as replan_schedules
+from engine.fit.step_functions import compute_gradients as compute_gradients
+from engine.fit.step_functions import compute_losses as compute_losses
+from engine.fit.step_functions import preserve_modes as preserve_modes
 from engine.fit.step_functions import preserve_state as preserve_state
 from engine.fit.step_functions import step as step
 from engine.fit.task import Task as Task
@@ -78,6 +81,8 @@ __all__ = [
     "Training",
     "Validated",
     "ValidationStep",
+    "compute_gradients",
+    "compute_losses",
     "cycle_batches",
     "evaluate",
     "find_rate",
@@ -87,6 +92,7 @@ __all__ = [
     "replan_schedules",
     "step",
     "load_matching",
+    "preserve_modes",
     "preserve_state",
     "trial",
 ]

@@ -98,7 +98,7 @@ class Program:
     def code_line_of(self, error: BaseException) -> tuple[int, str] | None:
         """The line of a Python node's source that raised an exception, with its text; None for other errors."""
         line = line_in(error, self.filename)
-        section = next((each for each in self.code if line and each.first_line <= line <= each.last_line), None)
+        section = None if line is None else self.code_at(line)
         if section is None or line is None:
             return None
         number = section.source_line(line)
@@ -117,8 +117,9 @@ class Program:
         """The node of a line that `engine.inspect` or a traceback reports; in a block, that of its first instance."""
         return self.lines.get(line) if filename == self.filename else None
 
-    def _is_code(self, line: int) -> bool:
-        return any(section.first_line <= line <= section.last_line for section in self.code)
+    def code_at(self, line: int) -> CodeSection | None:
+        """The source of Python nodes that a line of the program belongs to; None for other lines."""
+        return next((each for each in self.code if each.first_line <= line <= each.last_line), None)
 
     def node_of(self, error: BaseException) -> str | None:
         """The node whose line raised an exception: the innermost line of this program that belongs to a node.
@@ -130,7 +131,7 @@ class Program:
         model: nn.Module | None = None
         while trace is not None:
             node = self.node_at(trace.tb_frame.f_code.co_filename, trace.tb_lineno)
-            if found is not None and self._is_code(trace.tb_lineno):
+            if found is not None and self.code_at(trace.tb_lineno) is not None:
                 node = None  # the line that calls the code tells which of its nodes it is
             module = trace.tb_frame.f_locals.get("self")
             if node is not None and isinstance(module, nn.Module):

@@ -1,0 +1,1 @@
+"""Breakpoints of a training, and the origin of NaN."""
