@@ -18,6 +18,11 @@ from studio.lowering.codegen.program_source import write_program
 from studio.lowering.codegen.program_verification import verify_source
 from studio.lowering.codegen.safe_identifiers import UnsafeSyntaxError
 from studio.lowering.codegen.source_writer import ModuleNames
+from studio.lowering.codegen.statement_watching import (
+    StatementWatcher,
+    watch_statements,
+    watcher_names,
+)
 from studio.lowering.error_translation import translate_error
 from studio.lowering.problems.problem import Problem
 from studio.lowering.report import Report
@@ -56,18 +61,25 @@ class Program:
     code: tuple[CodeSection, ...] = ()
     """The sources of Python nodes in `source`."""
 
-    def build(self, device: Any = "cpu", seed: int = 0) -> fit.Task:
+    def build(self, device: Any = "cpu", seed: int = 0, watcher: StatementWatcher | None = None) -> fit.Task:
         """Build a new task. `fit.fit` reads the data and makes the model.
+
+        Args:
+            watcher: is called around the statements of nodes when the task runs in eager mode
 
         Raises:
             LoweringError: the source contains code that verification rejects, that the user does not trust, or that
                 raised an exception.
         """
         namespace: dict[str, Any] = {"__name__": self.model_class, **self._load_code()}
-        code = compile(self._verified(), self.filename, "exec", dont_inherit=True)
+        tree = self._verified()
+        if watcher is not None:
+            tree = watch_statements(tree, self.lines)
+            namespace |= watcher_names(watcher)
+        code = compile(tree, self.filename, "exec", dont_inherit=True)
         exec(code, namespace)  # noqa: S102 - `code` was compiled from the verified tree
         task = namespace[self.task_class](device=device, seed=seed)
-        if not self.code:  # verified: these classes contain only calls of the engine
+        if not self.code and watcher is None:  # verified: these classes contain only calls of the engine
             classes = [value for value in namespace.values() if isinstance(value, type)]
             task.replay_classes = tuple(each for each in classes if each.__module__ == self.model_class)
         return task

@@ -1,0 +1,1 @@
+"""One training step, node by node: forward, backward and update, with all values."""
