@@ -49,13 +49,15 @@ def _head(found: ExplanationData) -> str:
     causes = f" ({_counted(len(found.breaks), 'cause')})" if breaks > len(found.breaks) else ""
     ratio = found.eager_seconds / max(found.compiled_seconds, 1e-12)
     speed = f"{ratio:.1f}× faster than" if ratio >= 1.05 else "as fast as" if ratio > 0.95 else "slower than"
-    compared = f", {speed} eager mode ({time_text(found.eager_seconds)})" if found.eager_seconds else ""
+    compared = f", {speed} without compilation ({time_text(found.eager_seconds)})" if found.eager_seconds else ""
+    state = "partly compiled" if breaks else "compiled"
+    counts = f"{_counted(len(found.segments), 'segment')}, {_counted(breaks, 'graph break')}{causes}"
     lines = [
-        f"{found.name}: {_counted(len(found.segments), 'segment')}, {_counted(breaks, 'graph break')}{causes}",
+        f"{found.name}: {state}, {counts}",
         f"  one call: {time_text(found.compiled_seconds)}{compared}",
     ]
     if found.first_seconds:
-        lines.append(f"  first call, with tracing: {time_text(found.first_seconds)}")
+        lines.append(f"  first call, with recording: {time_text(found.first_seconds)}")
     return "\n".join(lines)
 
 
@@ -94,7 +96,7 @@ def _segment(alike: Sequence[SegmentInfo], *, source: bool) -> Iterator[str]:
 
 def execution_text(how: str) -> str:
     """How a segment runs, for the values of `SegmentInfo.how`."""
-    return {"recorded": "traced, not compiled yet", "unfused": "not fused", "call by call": "op by op"}.get(how, how)
+    return {"recorded": "recorded, not compiled yet", "unfused": "not fused", "call by call": "op by op"}.get(how, how)
 
 
 def _numbers(segments: Sequence[SegmentInfo]) -> str:

@@ -23,12 +23,13 @@ def compile_state(tier: fit.Tier, **changes: int) -> fit.CompileState:
 @pytest.mark.parametrize(
     ("training_run", "title"),
     [
-        (make_run(None), "Tracing"),
-        (make_run(compile_state("recording")), "Tracing"),
-        (make_run(compile_state("interpreted")), "Compiling (kernels 3/12 ready)"),
+        (make_run(None), "Preparing to compile"),
+        (make_run(compile_state("recording")), "Preparing to compile"),
+        (make_run(compile_state("interpreted")), "Compiling (3 of 12 kernels ready)"),
+        (make_run(compile_state("compiled", breaks=2)), "Partly compiled"),
         (make_run(compile_state("compiled")), "Compiled"),
         (make_run(compile_state("replayed")), "Fully compiled"),
-        (make_run(None, compiled=False), "Eager"),
+        (make_run(None, compiled=False), "Running without compilation"),
     ],
 )
 def test_each_compile_state_has_a_title(training_run: Run, title: str) -> None:
@@ -60,12 +61,13 @@ def test_compiled_run_keeps_its_status_after_the_end(state_of_run: str) -> None:
     assert status.title == "Fully compiled"
 
 
-def test_before_a_run_only_eager_mode_has_a_status() -> None:
+def test_before_a_run_only_compilation_that_is_off_has_a_status() -> None:
     assert compile_status(None, compiles=True) is None
     assert compile_status(make_run(None, compiled=None), compiles=True) is None
     status = compile_status(None, compiles=False)
     assert status is not None
-    assert status.title == "Eager"
+    assert status.title == "Compilation off"
+    assert "Eager mode" in status.tip
 
 
 def test_faster_states_fill_the_icon_further() -> None:

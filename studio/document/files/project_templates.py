@@ -24,6 +24,7 @@ SECTIONS: Mapping[str, tuple[str, ...]] = {
         "digits-gan",
     ),
     "Series and text": ("series-forecast", "shakespeare-lstm", "shakespeare-gpt"),
+    "Own code": ("digits-python",),
     "Tables and pairs": ("penguins-regression", "digits-siamese"),
 }
 """Keys of the templates in each section, the simplest first."""

@@ -33,7 +33,7 @@ class CodeFailedError(Exception):
     """User code cannot be evaluated. The message names the line."""
 
 
-class _TooSlow(BaseException):
+class CodeTooSlow(BaseException):
     """Ends user code that takes too long. Not an Exception, so that `except Exception` does not catch it."""
 
 
@@ -87,7 +87,7 @@ class _Run:
     def __call__(self, values: _Values) -> CodeResult:
         code = code_of({"source": self.source})
         assert code is not None, "the source was checked before"
-        with drawing_from(RandomNumbers(0)), engine.device(values.device), _limited(self.filename):
+        with drawing_from(RandomNumbers(0)), engine.device(values.device), time_limited(self.filename):
             loaded = load_code(self.source, self.filename, show=_discard)
             tensors = {name: values.tensor(spec) for name, spec in self.inputs.items()}
             versions = {name: tensor._version for name, tensor in tensors.items()}
@@ -149,7 +149,7 @@ def evaluate_code(
         return run(_Values(None))
     except CodeFailedError:
         raise
-    except _TooSlow as error:
+    except CodeTooSlow as error:
         raise _failure(error, run) from None
     except BaseException as error:
         if isinstance(error, KeyboardInterrupt) or type(error).__name__ == "UntrustedCodeError":
@@ -205,7 +205,7 @@ def _common(first: Any, second: Any, batch: Any) -> Any:
 def _failure(error: BaseException, run: _Run) -> CodeFailedError:
     line = line_in(error, run.filename)
     where = "" if line is None else f"line {line}: "
-    if isinstance(error, _TooSlow):
+    if isinstance(error, CodeTooSlow):
         return CodeFailedError(f"{where}checking it takes longer than {SECONDS:g} seconds")
     if isinstance(error, EngineError):
         return CodeFailedError(f"{where}{translate_error(error).rstrip('.')}")
@@ -213,7 +213,7 @@ def _failure(error: BaseException, run: _Run) -> CodeFailedError:
 
 
 @contextmanager
-def _limited(filename: str) -> Generator[None]:
+def time_limited(filename: str) -> Generator[None]:
     """End code of a file after the time limit, in loops too. A call into compiled code cannot be interrupted.
 
     Has no effect under a debugger or coverage, because Python allows only one tracer.
@@ -225,7 +225,7 @@ def _limited(filename: str) -> Generator[None]:
 
     def trace(frame: Any, event: str, argument: object) -> Callable[..., Any] | None:
         if time.monotonic() > deadline:
-            raise _TooSlow
+            raise CodeTooSlow
         if frame.f_code.co_filename != filename:
             return None
         frame.f_trace_opcodes = True  # a loop of one line has no line events
@@ -238,4 +238,4 @@ def _limited(filename: str) -> Generator[None]:
         sys.settrace(None)
 
 
-__all__ = ["CodeFailedError", "CodeResult", "evaluate_code"]
+__all__ = ["CodeFailedError", "CodeResult", "CodeTooSlow", "evaluate_code", "time_limited"]

@@ -14,6 +14,7 @@ from engine import linalg, nn
 from engine.nn import functional
 from engine.utils import checkpoint
 from studio.document.code_trust import TRUST
+from studio.lowering.user_code.shipped_code import shipped_sources
 from studio.nodes.python_node import DEFAULT_SOURCE
 from studio.nodes.python_source import code_tree, read_code
 
@@ -38,8 +39,8 @@ class UntrustedCodeError(Exception):
 
 
 def is_trusted(source: str) -> bool:
-    """Whether the user trusts a source. That of a new node is part of Gradwire."""
-    return source == DEFAULT_SOURCE or TRUST.covers(source)
+    """Whether the user trusts a source, or it is part of Gradwire."""
+    return source == DEFAULT_SOURCE or TRUST.covers(source) or source in shipped_sources()
 
 
 def load_code(
@@ -49,6 +50,7 @@ def load_code(
     first_line: int = 1,
     changed: tuple[str, str] | None = None,
     show: Callable[..., None] | None = None,
+    names: Mapping[str, Any] | None = None,
 ) -> Any:
     """Execute a trusted source and return its function or class.
 
@@ -57,6 +59,7 @@ def load_code(
         first_line: line of that file where the source begins
         changed: the source with other names, and the name of the function or class in it
         show: replaces `print`, which otherwise writes to standard error, as standard output may have a format
+        names: further names that the changed source uses
 
     Raises:
         UntrustedCodeError: the user does not trust the source. It was not executed.
@@ -68,7 +71,7 @@ def load_code(
     tree = code_tree(text)
     ast.increment_lineno(tree, first_line - 1)
     compiled = compile(tree, filename, "exec", __future__.annotations.compiler_flag, dont_inherit=True)
-    namespace: dict[str, Any] = {**KNOWN_NAMES, "__name__": MODULE, "print": show or _print_to_stderr}
+    namespace: dict[str, Any] = {**KNOWN_NAMES, "__name__": MODULE, "print": show or _print_to_stderr, **(names or {})}
     exec(compiled, namespace)  # noqa: S102 - the user trusts this very source
     return namespace[entry]
 

@@ -224,7 +224,7 @@ class RegionLayer(QGraphicsRectItem):
         painter.setFont(interface_font(round(_NAME_PX * growth)))
         metrics = painter.fontMetrics()
         kernels = f" · {number_format.count(region.kernels, 'kernels')}" if region.kernels else ""
-        text = f"Segment {region.segment}{kernels}"
+        text = f"Region {region.segment}{kernels}"
         baseline = drawn.corner - QPointF(0, 6 * growth)
         back = QRectF(baseline.x(), baseline.y() - metrics.ascent(), metrics.horizontalAdvance(text), metrics.height())
         painter.setPen(self._paint_context.style.no_pen)

@@ -69,7 +69,7 @@ class RegionLegend(QFrame):
 
     def _fill(self, map: RegionMap, most: int) -> None:
         for region in map.regions[:most]:
-            self._add("region", f"Segment {region.segment}", region.segment)
+            self._add("region", f"Region {region.segment}", region.segment)
         if len(map.regions) > most:
             text = label(f"+{len(map.regions) - most}", "dim")
             self._samples.addWidget(text)

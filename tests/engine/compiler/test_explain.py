@@ -121,7 +121,7 @@ def test_explanations_are_frozen_data_and_text() -> None:
     assert content["segments"][0]["operations"][0]["line"]["code"] == "x = a @ b"
     assert isinstance(found, Explanation)
     text = str(found)
-    assert text.startswith("branching: 2 segments, 1 graph break\n")
+    assert text.startswith("branching: partly compiled, 2 segments, 1 graph break\n")
     assert "Break 1: bool   test_explain.py:" in text
     assert max(map(len, text.splitlines())) < 160
 

@@ -8,7 +8,7 @@ def test_explain(gradwire, project: Path) -> None:
     result = gradwire("explain", project)
     assert (result.code, result.err) == (0, "")
     first, *lines = result.out.splitlines()
-    assert first == "training step: 1 segment, no graph breaks"
+    assert first == "training step: compiled, 1 segment, no graph breaks"
     rows = [line.split("  ") for line in lines]
     assert any(row[:2] == ["", "hidden"] for row in rows)
     assert any(row[:2] == ["", "backward of hidden"] for row in rows)

@@ -25,8 +25,12 @@ DIGITS, MNIST, MNIST_CNN = (ROOT / "examples" / f"{name}.gradwire" for name in (
 TEMPLATES = templates()
 FALLING = [each for each in TEMPLATES if each.key != "digits-gan"]
 """Those whose loss falls; what two networks against each other come to is in test_gan.py."""
-PLANNED = [each for each in FALLING if all(node.type != "nn.Noise" for node in each.document.nodes.values())]
-"""Those without random tensors, which a plan does not draw."""
+PLANNED = [
+    each
+    for each in FALLING
+    if all(node.type not in ("nn.Noise", "studio.Python") for node in each.document.nodes.values())
+]
+"""Those without random tensors, which a plan does not draw, and without code, which runs in every step."""
 SHIPPED = [DIGITS, MNIST, MNIST_CNN, *(ROOT / "assets/templates").glob("*.gradwire")]
 
 

@@ -1,4 +1,4 @@
-"""The training step of every template compiles to one segment, and is described with names of the canvas."""
+"""The training step of every template compiles, in one segment without code, and is described with nodes."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import pytest
 
 from engine import fit
 from engine.compiler import Explanation, wait
-from studio.document.files.project_templates import Template, templates
+from studio.document.files.project_templates import Template, template, templates
 from studio.lowering.check import check
 from studio.lowering.program import lower
 from studio.nodes.catalogue import catalogue
@@ -15,12 +15,27 @@ from studio.training.compilation import explain_step
 from studio.training.regions import nodes_of_segment
 
 
-def explained(template: Template) -> Explanation:
-    program = lower(check(template.document, catalogue()))
+def explained(each: Template) -> Explanation:
+    program = lower(check(each.document, catalogue()))
     return explain_step(program.build(), program, repeat=1, wait=False)
 
 
-@pytest.mark.parametrize("template", templates(), ids=lambda template: template.key)
+BROKEN = "digits-python"
+WHOLE = [each for each in templates() if each.key != BROKEN]
+
+
+def test_the_template_with_code_has_one_break() -> None:
+    found = explained(template(BROKEN))
+    first, second = found.segments
+    [graph_break] = found.breaks
+    assert (first.ended_by, second.ended_by) == ("bool", None)
+    assert graph_break.line is not None
+    assert (graph_break.line.node, graph_break.line.code) == ("limit", "if x.max() > most:")
+    assert {"hidden", "relu", "limit"} <= set(nodes_of_segment(first))
+    assert {"logits", "cross_entropy", "adam"} <= set(nodes_of_segment(second))
+
+
+@pytest.mark.parametrize("template", WHOLE, ids=lambda template: template.key)
 def test_templates_have_no_breaks(template: Template) -> None:
     found = explained(template)
     assert found.breaks == ()

@@ -40,7 +40,7 @@ def test_explain_fills_the_empty_panel(
     header = panel.header
     assert header.figures["Breaks"].text == "0"
     assert header.figures["Kernels"].text.endswith("ready")
-    assert "eager" in header.figures["One step"].text
+    assert "uncompiled" in header.figures["One step"].text
     assert panel.outline.topLevelItem(0).text(0) == "No graph breaks"  # pyright: ignore[reportOptionalMemberAccess]
     click_row(panel, RowKey("kernel", 1, 1))
     assert marked(window) == {"hidden", "relu"}
@@ -116,7 +116,7 @@ def test_segment_details_list_ops_and_guards(
     explain(qtbot, window, project)
     click_row(panel, RowKey("segment", 1))
     facts = dict(panel.details.detail.facts)
-    assert "32×1×8×8 float32" in facts["Guards"]
+    assert "32×1×8×8 float32" in facts["Reused for"]
     assert facts["Ends"] == "with a graph break: Branch on tensor values"
     assert marked(window) >= {"hidden", "relu"}
     assert "linear → 32×256 float32" in panel.details.detail.code

@@ -39,7 +39,7 @@ def test_status_badge_and_panel_follow_a_run(
     window.docks["compile"].reveal()
     overlay.show_overlay(True)
     qtbot.waitUntil(lambda: badge.text().strip() in ("Compiled", "Fully compiled"))
-    assert {text.partition(" ")[0] for text in seen} <= {"", "Tracing", "Compiling", "Compiled", "Fully"}
+    assert {text.partition(" ")[0] for text in seen} <= {"", "Preparing", "Compiling", "Compiled", "Fully"}
     explainer = endless.explainer
     qtbot.waitUntil(lambda: explainer.explanation is not None and explainer.is_live)
     panel = window.project_views[endless].compile
@@ -74,12 +74,12 @@ def test_turn_off_compilation_and_undo(qtbot: QtBot, window: MainWindow, endless
     click(panel.header.switch)
     assert not endless.store.document.training.compile
     assert not window.commands.action("run.compile").isChecked()
-    assert window.status.compile_button.text().strip() == "Eager"
+    assert window.status.compile_button.text().strip() == "Compilation off"
     window.commands.run("run.start")
     qtbot.waitUntil(lambda: endless.runner.run is not None and endless.runner.run.progress.step > 2)
     assert endless.runner.run is not None
     assert endless.runner.run.compile_state is None
-    assert window.status.compile_button.text().strip() == "Eager"
+    assert window.status.compile_button.text().strip() == "Running without compilation"
     stop(qtbot, window, endless)
     QTest.keyClick(window, Qt.Key.Key_Z, CTRL)
     assert endless.store.document.training.compile
@@ -98,7 +98,7 @@ def test_badge_of_a_short_run_stops_reporting_progress(
     assert run.run is not None and run.run.compiled
     run.run.compile_state = fit.CompileState(2, "interpreted", 0, 0, 16, 0, 0)  # as on a slow machine
     window.status.refresh()
-    assert window.status.compile_button.text().strip() == "Compiling (kernels 0/16 ready)"
+    assert window.status.compile_button.text().strip() == "Compiling (0 of 16 kernels ready)"
     stop(qtbot, window, endless)
     for badge in (window.status.compile_button, panel.header.badge):
         assert badge.isVisible()

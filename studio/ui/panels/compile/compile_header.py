@@ -20,18 +20,18 @@ from studio.ui.widgets.labels import ElidedLabel, label
 
 _TITLES = {
     "One step": "",
-    "Breaks": "Graph breaks per step. Each one splits the step into segments and costs time.",
+    "Breaks": "Graph breaks per step. At each one the step waits for Python, which costs time.",
     "Kernels": "Generated kernels. Each computes several ops in one pass over the data.",
-    "Segments": "Parts of the step between graph breaks. Each is compiled as a whole.",
-    "Recompiles": "How often a step was traced again because its ops or shapes were new, such as a smaller last batch",
+    "Regions": "Parts of the step between graph breaks (segments). Each is compiled as a whole.",
+    "Recompiles": "Steps that were compiled again, as their ops or shapes were new, such as a smaller last batch",
     "Intermediate values": "",
 }
 """Titles of the figures and their tooltips, in order of importance: the last ones are hidden in a narrow panel."""
 STAGES = {
     "preparing": "Reading the data",
-    "recording": "Tracing a step on a copy of the model",
+    "recording": "Recording a step on a copy of the model",
     "compiling": "Compiling kernels",
-    "timing": "Timing compiled and eager steps",
+    "timing": "Timing steps with and without compilation",
 }
 
 
@@ -104,7 +104,7 @@ class CompileHeader(QWidget):
         eager_memory = sum(segment.held for segment in explanation.segments)
         step = number_format.milliseconds(explanation.compiled_seconds)
         eager = number_format.milliseconds(explanation.eager_seconds)
-        beside = f"eager {eager}" if explanation.eager_seconds else ""
+        beside = f"uncompiled {eager}" if explanation.eager_seconds else ""
         self.figures["One step"].show_value(step, beside, speed(explanation))
         lost = number_format.milliseconds(sum(graph_break.seconds for graph_break in explanation.breaks))
         self.figures["Breaks"].show_value(
@@ -112,12 +112,12 @@ class CompileHeader(QWidget):
         )
         ready = f"of {len(kernels)} ready" if waiting else "ready"
         self.figures["Kernels"].show_value(str(len(kernels) - waiting), ready if kernels else "")
-        self.figures["Segments"].show_value(str(len(explanation.segments)))
+        self.figures["Regions"].show_value(str(len(explanation.segments)))
         self.figures["Recompiles"].show_value(str(recompiles))
         self.figures["Intermediate values"].show_value(
             number_format.size(explanation.memory),
             "",
-            f"Memory for intermediate values of one step; eager mode needs {number_format.size(eager_memory)}.",
+            f"Memory for intermediate values of one step; without compilation {number_format.size(eager_memory)}.",
         )
         self._fit()
 

@@ -58,7 +58,7 @@ class CompilePanel(QWidget):
         self.empty = EmptyState(
             "compile",
             "No explanation yet",
-            "Run a few steps on a copy of the model to see kernels, segments and graph breaks.",
+            "Run a few steps on a copy of the model to see kernels, compiled regions and graph breaks.",
             action="Explain the training step",
             run=explainer.explain,
         )

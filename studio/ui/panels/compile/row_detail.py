@@ -71,9 +71,9 @@ def of_segment(segment: SegmentInfo) -> RowDetail:
     facts = [("Executed by", _execution(segment))]
     if segment.memory or segment.held:
         compiled, eager = number_format.size(segment.memory), number_format.size(segment.held)
-        facts.append(("Memory", f"{compiled} of intermediate values; eager mode {eager}"))
+        facts.append(("Memory", f"{compiled} of intermediate values; without compilation {eager}"))
     facts += [
-        ("Guards", ", ".join(_guards(segment)) or "none"),
+        ("Reused for", ", ".join(_guards(segment)) or "any inputs"),
         (
             "Ends",
             "with the step" if segment.ended_by is None else f"with a graph break: {REASONS[segment.ended_by].title}",
@@ -82,7 +82,7 @@ def of_segment(segment: SegmentInfo) -> RowDetail:
     if segment.plans > 1:
         facts.append(("Variants", f"{segment.plans}, for different sets of results used after it"))
     summary = f"{number_format.count(len(segment.operations), 'ops')}, {number_format.milliseconds(segment.seconds)}"
-    title = f"Segment {segment.number}"
+    title = f"Region {segment.number}"
     return RowDetail(
         title, summary, nodes_of_segment(segment), tuple(facts), _listing(segment), "Ops in order of execution"
     )
@@ -124,14 +124,14 @@ def of_step(explanation: Explanation) -> RowDetail:
     ops = sum(len(segment.operations) for segment in explanation.segments)
     facts = [
         ("One step", speed(explanation)),
-        ("Ops", f"{ops:,} traced, fused into {number_format.count(kernels, 'kernels')}"),
+        ("Ops", f"{ops:,} recorded, fused into {number_format.count(kernels, 'kernels')}"),
         ("Memory", f"{number_format.size(explanation.memory)} of intermediate values"),
     ]
     if explanation.first_seconds:
-        facts.append(("First step", f"{number_format.milliseconds(explanation.first_seconds)}, with tracing"))
+        facts.append(("First step", f"{number_format.milliseconds(explanation.first_seconds)}, with recording"))
     replays = explanation.replays
     facts += [("Python", _sentence(f"runs on every step, because {text}")) for text in dict.fromkeys(replays.refused)]
-    facts += [("Guard failed", _sentence(f"this changed: {text}")) for text in _tallied(replays.missed)]
+    facts += [("Ran Python", _sentence(f"because this changed: {text}")) for text in _tallied(replays.missed)]
     return RowDetail("Training step", "forward pass, backward pass and optimizer update", facts=tuple(facts))
 
 
@@ -145,9 +145,9 @@ def speed(explanation: Explanation) -> str:
         explanation.eager_seconds / max(explanation.compiled_seconds, 1e-12),
     )
     if 0.95 < ratio < 1.05:
-        return f"{compiled}, as fast as eager mode ({eager})"
+        return f"{compiled}, as fast as without compilation ({eager})"
     how = f"{ratio:.1f}× faster" if ratio > 1 else f"{1 / ratio:.1f}× slower"
-    return f"{compiled}, {how} than eager mode ({eager})"
+    return f"{compiled}, {how} than without compilation ({eager})"
 
 
 def location_text(line: SourceLine | None) -> str:

@@ -120,7 +120,7 @@ class StepOutline(QTreeWidget):
         is_fused = segment.how == "fused"
         kernels = number_format.count(len(generated), "kernels") if is_fused else execution_text(segment.how)
         top = self._row(
-            None, RowKey("segment", segment.number), f"Segment {segment.number}", kernels,
+            None, RowKey("segment", segment.number), f"Region {segment.number}", kernels,
             f"{len(segment.operations):,}", number_format.milliseconds(segment.seconds),
             icon=region_icon(segment.number),
         )  # fmt: skip
