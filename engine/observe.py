@@ -1,4 +1,4 @@
-"""Observation of ops as they run: op, source line, and gradient norms."""
+"""Observation of ops as they run: op and source line."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from engine.graph import Node, SourceLocation
+from engine.graph import Edge, Node, SourceLocation
 from engine.modes import MODES
 from engine.ops.record import Op
 from engine.shape import Spec
@@ -39,13 +39,9 @@ class Call:
 
 @dataclass(slots=True)
 class Observer:
-    """Context manager that collects calls and gradient norms. Of nested observers only the innermost records."""
+    """Context manager that collects calls. Of nested observers only the innermost records."""
 
-    norms: bool = False
-    """Measure gradient norms in backward passes. Slow, since it reads the values."""
     calls: list[Call] = field(default_factory=list)
-    gradient_norms: dict[int, float] = field(default_factory=dict)
-    """Sequence number of a node → norm of the gradient of its first output."""
     _outer: list[Any] = field(default_factory=list)
 
     def __enter__(self) -> Observer:
@@ -69,10 +65,14 @@ class Observer:
         """Source location of an autograd node that no op makes."""
         return call_site()
 
-    def gradient(self, node: Node, grads: Sequence[Any]) -> None:
-        norm = norm_of(grads[0]) if self.norms else None
-        if norm is not None:
-            self.gradient_norms[node.sequence] = norm
+    def gradient(self, target: Any, grads: Sequence[Any]) -> None:
+        """Receive the gradients that reach a node or leaf in a backward pass."""
+
+    def recorded(self, node: Node, inputs: Sequence[Any]) -> None:
+        """Receive the autograd node of a call, after `call`."""
+
+    def cut(self, edge: Edge, alias: Any, kind: str) -> None:
+        """Receive a tensor without history that shares the memory of one with `edge`."""
 
 
 class Relay:
@@ -92,9 +92,17 @@ class Relay:
     def location(self) -> SourceLocation:
         return call_site() if self.outer is None else self.outer.location()
 
-    def gradient(self, node: Node, grads: Sequence[Any]) -> None:
+    def gradient(self, target: Any, grads: Sequence[Any]) -> None:
         if self.outer is not None:
-            self.outer.gradient(node, grads)
+            self.outer.gradient(target, grads)
+
+    def recorded(self, node: Node, inputs: Sequence[Any]) -> None:
+        if self.outer is not None:
+            self.outer.recorded(node, inputs)
+
+    def cut(self, edge: Edge, alias: Any, kind: str) -> None:
+        if self.outer is not None:
+            self.outer.cut(edge, alias, kind)
 
 
 def norm_of(tensor: Any) -> float | None:

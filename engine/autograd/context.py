@@ -77,13 +77,13 @@ class FunctionCtx:
 class SavedValue:
     """Saved tensor of a Function: an input, or an alias of an output whose grad_fn is set on access."""
 
-    __slots__ = ("edge", "index", "number", "value", "version")
+    __slots__ = ("edge", "index", "number", "spec", "value", "version")
 
     def __init__(self, tensor: Tensor, index: int | None, number: int) -> None:
         version = tensor._storage.version
         if version < 0:
             raise_inference_tensor(tensor)
-        self.index, self.number = index, number
+        self.index, self.number, self.spec = index, number, tensor.spec
         self.edge = tensor.edge if index is None else None
         self.value: Any = tensor if index is None else tensor.detach()
         self.version: int | None = version

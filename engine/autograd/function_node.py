@@ -9,6 +9,7 @@ from engine.autograd.context import FunctionCtx
 from engine.dtypes import from_numpy
 from engine.errors import AutogradError
 from engine.graph.node import Edge, Node, SourceLocation
+from engine.graph.saved_tensors import SavedEntry
 from engine.shape import Spec, format_shape
 from engine.tensors import Tensor
 from engine.tensors.creation import zeros
@@ -47,9 +48,13 @@ class FunctionNode(Node):
         shape, dtype, _ = self.output_specs[index] or tensor_specs[0]
         return Spec(tuple(shape), from_numpy(dtype))
 
-    def saved_values(self) -> list[Any]:
+    def saved_entries(self) -> list[SavedEntry]:
         saved = self.ctx._saved or ()
-        return [entry.value for entry in saved if entry is not None and entry.version is not None]
+        return [
+            (f"saved_tensors[{number}]", entry.value, entry.spec, entry.version)
+            for number, entry in enumerate(saved)
+            if entry is not None
+        ]
 
     def gradients(self, grads: list[Any], keep: bool, useful: frozenset[int] | None) -> list[Any]:
         ctx = self.ctx

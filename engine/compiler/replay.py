@@ -30,6 +30,7 @@ from engine.compiler.replay_guards import (
 )
 from engine.compiler.undo_log import UndoLog
 from engine.dtypes import get_default_dtype
+from engine.graph.node import Node
 from engine.graph.traversal import reachable
 from engine.modes import MODES
 from engine.random.philox import State
@@ -334,11 +335,16 @@ def _destinations(call: RecordedCall, guarded: GuardedObjects) -> tuple[list[Ten
     return outputs, result
 
 
+def _saves_tensors(node: Node) -> bool:
+    entries = (entry for each in reachable([(node, 0)]) for entry in each.saved_entries())
+    return any(version is not None for *_, version in entries)
+
+
 def _result_template(value: Any, index_of: dict[int, int], guarded: GuardedObjects, used: set[int]) -> Any:
     if isinstance(value, Tensor):
         if id(value) in index_of:
             used.add(id(value))
-            if value._node is not None and any(node.saved_values() for node in reachable([(value._node, 0)])):
+            if value._node is not None and _saves_tensors(value._node):
                 raise ReplayUnsupported("a result has an autograd graph that backward() has not used yet")
             return _ComputedTensor(index_of[id(value)], value._node)
         source = guarded.source_of(value)

@@ -20,8 +20,8 @@ from engine.graph.traversal import leading_to, leaf_edges, reachable
 from engine.modes import MODES
 from engine.system.reference_counts import owns_gradient
 
-Observer = Callable[[Node, list[Any]], None]
-"""Called with each node and the gradients that reach it."""
+Observer = Callable[[Any, list[Any]], None]
+"""Called with each node or leaf and the gradients that reach it."""
 
 
 def run_backward(
@@ -196,8 +196,11 @@ class _BackwardPass:
             hooks.run_on_tensors(grads)
             entry.append((hooks.run_before(grads) if self.accumulate else grads).pop())
             grads = None
-        if self.task is not None and key in self.task.target_indices:
-            self.task.captured[key, 0] = entry[1]
+        if self.task is not None:
+            if self.task.observer is not None:
+                self.task.observer(leaf, [entry[1]])
+            if key in self.task.target_indices:
+                self.task.captured[key, 0] = entry[1]
         if not self.accumulate:
             return
         owned = owns_gradient(entry)  # checked first: as a call argument the gradient would have one more reference

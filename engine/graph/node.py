@@ -63,8 +63,8 @@ class Node:
         """Name of the forward op."""
         raise NotImplementedError
 
-    def saved_values(self) -> list[Any]:
-        """Arrays saved for the backward pass."""
+    def saved_entries(self) -> list[Any]:
+        """A SavedEntry for each tensor saved for the backward pass; the version is None if a pack hook replaced it."""
         return []
 
     def output_spec(self, index: int) -> Spec:

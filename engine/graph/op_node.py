@@ -9,7 +9,16 @@ from engine import dtypes
 from engine.errors import AutogradError, RegistryError
 from engine.graph.node import Edge, Node, SourceLocation, sequence
 from engine.graph.node_names import node_name
-from engine.graph.saved_tensors import PackedTensor, Saved, pack, raise_freed, raise_modified, unpack, with_history
+from engine.graph.saved_tensors import (
+    PackedTensor,
+    Saved,
+    SavedEntry,
+    pack,
+    raise_freed,
+    raise_modified,
+    unpack,
+    with_history,
+)
 from engine.modes import MODES, Packing
 from engine.ops.gradient_rules import GradientRule
 from engine.ops.record import Op
@@ -110,8 +119,17 @@ class OpNode(Node):
             raise_modified(f"input {name}" if index >= 0 else "the result", self.op.name, self.where, tensor, version)
         return tensor
 
-    def saved_values(self) -> list[Any]:
-        return [tensor for tensor, _ in self.saved.values() if not isinstance(tensor, PackedTensor)]
+    def saved_entries(self) -> list[SavedEntry]:
+        return [
+            (self._name_of(index), value, self.output_spec(-1 - index) if index < 0 else self._spec(index), version)
+            for index, (value, version) in self.saved.items()
+        ]
+
+    def _name_of(self, index: int) -> str:
+        """Name of a saved input or output."""
+        if index < 0:
+            return "result" if len(self.outputs) == 1 else f"result{-1 - index}"
+        return f"{self.op.inputs[0]}[{index}]" if self.op.variadic else self.op.inputs[index]
 
     # PyTorch's names of saved values. Properties, because __getattr__ slows down attribute access of a class.
 

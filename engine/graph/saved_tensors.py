@@ -12,6 +12,9 @@ from engine.modes import MODES, Packing
 Saved = tuple[Any, "int | None"]
 """A tensor and its version when it was saved; or a `PackedTensor` and None."""
 
+SavedEntry = tuple[str, Any, Any, "int | None"]
+"""Name of a saved tensor, the tensor or what a pack hook returned, its Spec, and its version when it was saved."""
+
 
 class PackedTensor:
     """Result of a pack hook, with the unpack hook."""

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from types import FrameType, TracebackType
 from typing import Any
 
-from engine.graph import Node
+from engine.graph import Edge, Node
 from engine.modes import MODES
 from engine.nonfinite.finite_check import ValueRange, explain_result, has_nan, is_finite, unobserved, value_range
 from engine.observe import call_site
@@ -101,8 +101,16 @@ class NonfiniteTrace:
         """Location of an autograd node that no op makes."""
         return CallSite.of(call_site(), self.locate(sys._getframe(1)))
 
-    def gradient(self, node: Node, grads: Sequence[Any]) -> None:
+    def recorded(self, node: Node, inputs: Sequence[Any]) -> None:
+        """Part of the interface of observers; calls are traced by `call`."""
+
+    def cut(self, edge: Edge, alias: Any, kind: str) -> None:
+        """Part of the interface of observers; the values of tensors without history are the same."""
+
+    def gradient(self, node: Node | Tensor, grads: Sequence[Any]) -> None:
         """Trace the gradients that reach an autograd node."""
+        if not isinstance(node, Node):
+            return
         wrong = [gradient for gradient in grads if gradient is not None and not is_finite(gradient)]
         made = tuple(self.producer(gradient) or self._returned_to(node, gradient) for gradient in wrong)
         self._visited.append((node, made))

@@ -73,6 +73,8 @@ class Tensor(AutogradMixin, MemoryMixin, ConversionMixin, InteropMixin):
         """Detached alias of the tensor. Autograd does not record writes to it."""
         alias = Tensor(self._array, self._storage.alias())
         adopt(alias)
+        if MODES.fast_call is None and MODES.observer is not None:
+            MODES.observer.cut(self.edge, alias, "data")
         return alias
 
     @data.setter
@@ -86,12 +88,16 @@ class Tensor(AutogradMixin, MemoryMixin, ConversionMixin, InteropMixin):
         """Return a tensor that shares the memory but has no grad_fn."""
         alias = Tensor(self._array, self._storage)
         adopt(alias)
+        if MODES.fast_call is None and MODES.observer is not None:
+            MODES.observer.cut(self.edge, alias, "detach")
         return alias
 
     def detach_(self) -> Tensor:
         """Discard grad_fn in place, which makes the tensor a leaf."""
         if self._base is not None:
             raise AutogradError("detach_() is not possible on a view.", in_code="Use detach() for a new tensor.")
+        if MODES.fast_call is None and MODES.observer is not None:
+            MODES.observer.cut(self.edge, self, "detach")
         self._node, self._index, self._requires_grad = None, 0, False
         return self
 

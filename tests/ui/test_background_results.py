@@ -10,11 +10,11 @@ import pytest
 from PySide6.QtCore import QObject
 from pytestqt.qtbot import QtBot
 
+from engine.inspect.layout_folding import Window
 from studio.document.model import Document
 from studio.lowering.problems.problem import Fix
 from studio.lowering.report import Report
 from studio.ui.latest_task import LatestTask
-from studio.ui.layout_folding import Window
 from studio.ui.panels.autograd.graph_layouter import GraphLayouter
 from studio.ui.project.background_checker import BackgroundChecker
 from studio.ui.project.fix_previewer import FixPreviewer

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from engine.inspect.layered_layout import CancelledError, Link, arrange
 from studio.ui.canvas.geometry import GRID
 from studio.ui.canvas.layout.auto_layout import SPACING
-from studio.ui.layered_layout import CancelledError, Link, arrange
 from tests.call_count import calls
 
 SIZE = (120.0, 48.0)

@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from engine.inspect.layered_layout import CancelledError, Link, arrange_in_rows
+from engine.inspect.layout_folding import Window
 from studio.ui.canvas.geometry import GRID
 from studio.ui.canvas.layout.auto_layout import SPACING
-from studio.ui.layered_layout import CancelledError, Link, arrange_in_rows
-from studio.ui.layout_folding import Window
 from tests.ui.test_layered_layout import SIZE, graphs
 
 Sizes = dict[str, tuple[float, float]]

@@ -9,6 +9,7 @@ from engine import dtypes
 from engine.dtypes import NATIVE_FLOATS
 from engine.graph import OpNode, SourceLocation
 from engine.graph.saved_tensors import Saved, raise_inference_tensor
+from engine.modes import MODES
 from engine.ops.record import Op
 from engine.tensors.storage import Storage
 from engine.tensors.tensor import Tensor
@@ -70,3 +71,5 @@ def record(
             if out._view is not None:
                 out._view = (out._view[0], out._base._node)  # pyright: ignore[reportOptionalMemberAccess]
         outputs.append((array.shape, dtype))
+    if where is not None and (observer := MODES.observer) is not None:
+        observer.recorded(node, inputs)

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable
 from PySide6.QtCore import QPointF, QRectF
 from PySide6.QtGui import QGuiApplication
 
+from engine.inspect.layout_folding import Window
 from studio.document import edits, node_clipboard, weight_sharing
 from studio.document.frames import frames_of, remove_frames
 from studio.document.model import Document, Endpoint, Wire
@@ -30,7 +31,6 @@ from studio.ui.canvas.nodes.node_layout import HEADER
 from studio.ui.canvas.wires.pending_wire import PendingWire
 from studio.ui.canvas.wires.route_actions import without_points
 from studio.ui.canvas.wires.wire_graph import Direction, nearest_in_direction
-from studio.ui.layout_folding import Window
 from studio.ui.project.freezing import can_freeze
 
 _BREADCRUMBS = 40.0

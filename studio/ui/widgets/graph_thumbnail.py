@@ -10,10 +10,10 @@ from PySide6.QtCore import QPointF, QRectF, QSize, Qt
 from PySide6.QtGui import QPainter, QPainterPath, QPaintEvent, QPen
 from PySide6.QtWidgets import QSizePolicy, QWidget
 
+from engine.inspect.layered_layout import Link, Spacing, arrange
 from studio.document.model import Document
 from studio.lowering.analysis.block_types import known_type
 from studio.nodes.catalogue import Catalogue
-from studio.ui.layered_layout import Link, Spacing, arrange
 from studio.ui.theme import icons, theme
 
 _MARGIN = 16.0

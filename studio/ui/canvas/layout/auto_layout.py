@@ -11,14 +11,14 @@ from threading import Event
 
 from PySide6.QtCore import QObject, Qt, QTimer, QVariantAnimation, Signal
 
+from engine.inspect.layered_layout import CancelledError, Link, Spacing, arrange_in_rows
+from engine.inspect.layout_folding import Window
 from studio.document.model import Document
 from studio.ui.canvas import composite_edits
 from studio.ui.canvas.canvas_scene import CanvasScene
 from studio.ui.canvas.geometry import GRID, Box, bounds
 from studio.ui.canvas.layout.push_nodes import WIRE_LENGTH
 from studio.ui.canvas.wires.wire_label import needed_length
-from studio.ui.layered_layout import CancelledError, Link, Spacing, arrange_in_rows
-from studio.ui.layout_folding import Window
 from studio.ui.project.scope_store import ScopeStore
 from studio.ui.theme import motion
 

@@ -6,10 +6,10 @@ from PySide6.QtCore import QSize
 from PySide6.QtGui import QFontMetrics, QLinearGradient, QPainter, QPaintEvent
 from PySide6.QtWidgets import QHBoxLayout, QStackedLayout, QVBoxLayout, QWidget
 
+from engine.inspect.layered_layout import Layout
 from studio.document.blocks.block_locations import first_paths
 from studio.training.autograd_snapshot import AutogradSnapshot
 from studio.ui import number_format
-from studio.ui.layered_layout import Layout
 from studio.ui.panels.autograd.graph_layouter import GraphLayouter
 from studio.ui.panels.autograd.graph_view import GraphView
 from studio.ui.panels.autograd.norm_scale import NormScale

@@ -9,7 +9,7 @@ from functools import partial
 
 from PySide6.QtCore import QObject, Qt, Signal
 
-from studio.ui.layered_layout import Layout, Link, Spacing, arrange
+from engine.inspect.layered_layout import Layout, Link, Spacing, arrange
 from studio.ui.panels.autograd.graph_items import HEIGHT, WIDTH
 
 _SPACING = Spacing(column=32, row=12, bend=20)

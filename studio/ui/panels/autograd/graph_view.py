@@ -8,10 +8,10 @@ from PySide6.QtCore import QPointF, QRectF, Qt, Signal
 from PySide6.QtGui import QKeyEvent, QMouseEvent, QPainter, QResizeEvent, QWheelEvent
 from PySide6.QtWidgets import QGraphicsScene, QGraphicsView, QWidget
 
+from engine.inspect.layered_layout import Layout
 from studio.document.blocks.block_nodes import path_and_outer
 from studio.training.autograd_snapshot import AutogradSnapshot
 from studio.ui.canvas.camera import Camera
-from studio.ui.layered_layout import Layout
 from studio.ui.panels.autograd.graph_items import EdgeItem, OpItem
 from studio.ui.panels.autograd.norm_scale import NormScale
 from studio.ui.theme import theme

@@ -16,7 +16,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Generic, NamedTuple, TypeAlias, TypeVar
 
 from engine import lazy
-from studio.ui.layout_folding import Columns, Window, fold
+from engine.inspect.layout_folding import Columns, Window, fold
 
 if TYPE_CHECKING:
     import networkx as nx
