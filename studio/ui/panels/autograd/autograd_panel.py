@@ -75,7 +75,10 @@ class AutogradPanel(QWidget):
     def show_snapshot(self, snapshot: AutogradSnapshot) -> None:
         """Draw the graph of this step."""
         self._snapshot = snapshot
-        self._layouter.request([node.id for node in snapshot.graph.nodes], snapshot.graph.edges)
+        self._layouter.request(
+            [node.id for node in snapshot.graph.nodes],
+            dict.fromkeys((edge.source, edge.target) for edge in snapshot.graph.edges),
+        )
 
     def set_in_sight(self, in_sight: bool) -> None:
         """Set whether the user sees the panel. Qt reports a dock widget behind another tab as visible, too."""
