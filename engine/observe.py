@@ -124,9 +124,40 @@ def _is_library_file(filename: str) -> bool:
     return filename.startswith(_PYTHON) and "-packages" not in filename  # packages are installed there too
 
 
+class CallSite(tuple[str, int]):  # noqa: SLOT001 - a tuple cannot have slots
+    """A source location that also has the lines that led to it."""
+
+    callers: tuple[tuple[str, int], ...] = ()
+    """Lines outside the engine, NumPy and Python's library that called it, the outermost first."""
+
+
+def call_site_with_callers() -> SourceLocation:
+    """Return `call_site()` with the lines of its callers, which tell the calls of a shared method apart."""
+    found: list[tuple[str, int]] = []
+    frame = sys._getframe(1)
+    while frame is not None:
+        if not _is_library_file(frame.f_code.co_filename):
+            found.append((frame.f_code.co_filename, frame.f_lineno))
+        frame = frame.f_back
+    if not found:
+        return None
+    site = CallSite(found[0])
+    site.callers = tuple(found[:0:-1])
+    return site
+
+
 def call_site() -> SourceLocation:
     """Return file and line of the innermost frame outside the engine, NumPy and Python's library."""
     frame = sys._getframe(1)
     while frame is not None and _is_library_file(frame.f_code.co_filename):
         frame = frame.f_back
     return None if frame is None else (frame.f_code.co_filename, frame.f_lineno)
+
+
+def call_origin() -> tuple[SourceLocation, bool]:
+    """The line that called an op, or the forward line in a backward pass; and whether a backward pass is running."""
+    backward_pass = MODES.backward_pass
+    if backward_pass is None:
+        return call_site_with_callers(), False
+    node = backward_pass.node
+    return (None if node is None else node.where) or call_site_with_callers(), True

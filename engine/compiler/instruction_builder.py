@@ -9,9 +9,7 @@ from engine.backend import Device, MetaArray
 from engine.compiler.instruction import Instruction
 from engine.compiler.sequential_executor import is_mixed
 from engine.dtypes import BY_NAME
-from engine.graph import SourceLocation
-from engine.modes import MODES
-from engine.observe import call_site
+from engine.observe import call_origin
 from engine.ops.movement.reinterpret import view_dtype
 from engine.ops.movement.strides import as_strided
 from engine.ops.record import Op
@@ -39,14 +37,6 @@ def build_instruction(
     return Instruction(op, slots, statics, outputs, forms, views, False, mixed, device, where, backward)
 
 
-def call_origin() -> tuple[SourceLocation, bool]:
-    """The line that called an op, or the forward line in a backward pass; and whether a backward pass is running."""
-    backward_pass = MODES.backward_pass
-    if backward_pass is None:
-        return call_site(), False
-    return (None if backward_pass.node is None else backward_pass.node.where) or call_site(), True
-
-
 def has_inferable_shape(op: Op, arrays: Sequence[Any], statics: dict[str, Any], forms: Sequence[Form]) -> bool:
     """Whether the result shapes depend only on the shapes of the inputs."""
     specs = [MetaArray(tuple(a.shape), a.dtype) if hasattr(a, "dtype") else a for a in arrays]
@@ -65,4 +55,4 @@ def depends_on_memory_layout(op: Op, inputs: Sequence[Any], statics: dict[str, A
     return op is view_dtype and inputs[0]._array.itemsize != BY_NAME[statics["dtype"]].itemsize
 
 
-__all__ = ["build_instruction", "call_origin", "depends_on_memory_layout", "has_inferable_shape"]
+__all__ = ["build_instruction", "depends_on_memory_layout", "has_inferable_shape"]

@@ -11,11 +11,12 @@ from engine.backend import Device
 from engine.compiler.break_reasons import DATA_DEPENDENT, LIMIT, OPAQUE, BreakReason
 from engine.compiler.compile_report import CompileReport
 from engine.compiler.instruction import TraceNode, UnhashableArgument, make_template
-from engine.compiler.instruction_builder import build_instruction, call_origin, has_inferable_shape
+from engine.compiler.instruction_builder import build_instruction, has_inferable_shape
 from engine.compiler.recorded_segment import RecordedSegment
 from engine.compiler.sequential_executor import SequentialExecutor, compute_call, is_mixed
 from engine.compiler.undo_log import UndoLog
 from engine.graph import SourceLocation
+from engine.observe import call_origin
 from engine.ops.record import Op
 from engine.tensors import Storage, Tensor
 from engine.tensors.dispatch.in_place_call import write

@@ -37,13 +37,13 @@ class Recorder:
         if ACTIVE.recorder is not None:
             raise RuntimeError("profile: another profiler is recording in this thread. Stop it first.")
         ACTIVE.recorder, self._call_silently = self, MODES.call_silently
-        _call_kernels_by(self._timed)
+        call_kernels_by(self._timed)
 
     def stop(self) -> None:
         ACTIVE.recorder = None
-        _call_kernels_by(self._call_silently)
+        call_kernels_by(self._call_silently)
 
-    def _timed(self, kernel: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+    def _timed(self, kernel: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Any:
         start = time.perf_counter_ns()
         try:
             return self._call_silently(kernel, *args, **kwargs)
@@ -64,7 +64,7 @@ class _Active(threading.local):
 ACTIVE = _Active()
 
 
-def _call_kernels_by(call: Callable[..., Any]) -> None:
+def call_kernels_by(call: Callable[..., Any]) -> None:
     """Set the function that calls NumPy kernels in this thread."""
     MODES.call_silently = call
     MODES.fast_call = None if MODES.interceptors else call

@@ -21,6 +21,7 @@ EXAMPLES = {
     "check": "gradwire check digits.gradwire",
     "diff": "gradwire diff digits.gradwire changed.gradwire",
     "explain": "gradwire explain digits.gradwire",
+    "profile": "gradwire profile digits.gradwire --trace steps.json",
     "sweep": "gradwire sweep digits.gradwire -p adam.lr=0.001,0.01 --epochs 3",
     "trust": "gradwire trust digits.gradwire",
     "data": "gradwire data digits.gradwire scale",

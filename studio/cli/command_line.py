@@ -26,6 +26,10 @@ COMMANDS = {
         "studio.cli.explain_command:explain",
         "Compile and time a training step, and show graph breaks.",
     ),
+    "profile": (
+        "studio.cli.profile_command:profile",
+        "Measure where the time and memory of training steps go.",
+    ),
     "sweep": (
         "studio.cli.sweep:sweep",
         "Train a project with many parameter values, in parallel.",

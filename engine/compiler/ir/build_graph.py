@@ -75,7 +75,9 @@ class _Builder:
     def node(
         self, op: Op, inputs: Sequence[IROperand], statics: Any, specs: Sequence[tuple[Any, Any]], call: Instruction
     ) -> IRNode:
-        return self._node(op, inputs, statics, specs, call.device, call.mixed, call.where, call.recomputation)
+        node = self._node(op, inputs, statics, specs, call.device, call.mixed, call.where)
+        node.recomputation, node.backward = call.recomputation, call.backward
+        return node
 
     def _node(
         self,
@@ -86,9 +88,8 @@ class _Builder:
         device: Device,
         mixed: bool,
         where: SourceLocation,
-        recomputation: int = 0,
     ) -> IRNode:
-        node = IRNode(op, list(inputs), statics, mixed, (where,), recomputation)
+        node = IRNode(op, list(inputs), statics, mixed, (where,))
         node.outputs = [IRValue(tuple(shape), dtype, device, node, i) for i, (shape, dtype) in enumerate(specs)]
         self.graph.nodes.append(node)
         return node

@@ -70,6 +70,8 @@ class IRNode:
     """Source lines."""
     recomputation: int = 0
     """Number of the checkpoint recomputation that it belongs to. It is not merged with the first computation."""
+    backward: bool = False
+    """Whether it belongs to a backward pass."""
     outputs: list[IRValue] = field(default_factory=list)
 
     @property

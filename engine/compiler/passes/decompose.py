@@ -40,7 +40,8 @@ class Decomposition:
     ) -> list[IRValue]:
         """Adds a node of `op` with results of these shapes and dtypes."""
         arguments = {**op.defaults, **statics} if statics else op.defaults
-        node = IRNode(op, list(inputs), arguments, False, self.original.where, self.original.recomputation)
+        original = self.original
+        node = IRNode(op, list(inputs), arguments, False, original.where, original.recomputation, original.backward)
         device = self.original.out.device
         node.outputs = [IRValue(shape, dtype, device, node, index) for index, (shape, dtype) in enumerate(forms)]
         self.nodes.append(node)

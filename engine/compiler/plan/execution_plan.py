@@ -5,7 +5,7 @@ from __future__ import annotations
 import linecache
 import threading
 import weakref
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import replace
 from functools import cached_property
@@ -28,7 +28,8 @@ from engine.compiler.plan.buffer_placement import BufferPlacement, place_buffers
 from engine.compiler.plan.fusion import PlanStep, fuse_nodes
 from engine.compiler.plan.fusion_candidate import fusion_candidate
 from engine.compiler.plan.plan_device import GpuTarget, device_of, kernel_for
-from engine.compiler.plan.plan_source import PlanSource, aligned
+from engine.compiler.plan.plan_source import KernelCallWriter, PlanSource, aligned
+from engine.compiler.plan.plan_timing import PlanTiming
 from engine.compiler.plan_description import PlanDescription, describe_kernel, describe_node
 from engine.compiler.sequential_executor import compute_call, note_origin
 from engine.modes import MODES
@@ -64,13 +65,17 @@ class ExecutionPlan:
         """Kernels that are not compiled yet; the last one is compiled first."""
         self._fallback: GraphInterpreter | None = None
         self._run: Any = None
+        self._timing: PlanTiming | None = None
+        """The times of its runs, while it is timed."""
+        self._write_call: KernelCallWriter | None = None
+        """Writes calls of GPU kernels."""
         self._remove_source: Any = None
         """Removes the current function from `linecache`."""
         self._is_final = False
         """Whether the current function waits for no kernel."""
         if self._gpu is None:
             self._is_final = self._are_kernels_done()
-            self._install_source(PlanSource(placement, self._memory, self._add_kernel_call))
+            self._install_source()
 
     def _place_and_lower(self, steps: list[PlanStep]) -> tuple[BufferPlacement, dict[FusedGroup, Any]]:
         """The storage of values, and a kernel for each group. Groups without a kernel become single nodes."""
@@ -128,13 +133,33 @@ class ExecutionPlan:
             if self._gpu is not None:
                 return self._run_on_gpu(self._gpu, externals, scalars, commit)
             if not self._is_final and self._are_kernels_done():
-                self._install_source(PlanSource(self._placement, self._memory, self._add_kernel_call))
+                self._install_source()
                 self._is_final = True
             try:
                 return self._run_silently(externals, scalars, commit, memory)
             except Exception as error:
                 self._explain_error(error, scalars)
                 raise
+
+    def start_timing(self) -> PlanTiming:
+        """Times the steps of each run from now on, until `stop_timing`. Results stay the same."""
+        with self._lock:
+            self._timing = PlanTiming(None if self._gpu is None else self._gpu.synchronize)
+            self._install_again()
+            return self._timing
+
+    def stop_timing(self) -> None:
+        """Runs as before `start_timing`."""
+        with self._lock:
+            self._timing = None
+            self._install_again()
+
+    def _install_again(self) -> None:
+        if self._run is not None and self._gpu is None:
+            self._install_source()
+        elif self._run is not None and self._gpu is not None:
+            with self._gpu.device_context():
+                self._install_source()
 
     def _are_kernels_done(self) -> bool:
         """Whether no kernel is waited for. Only the next one is checked, since they compile in order."""
@@ -170,8 +195,9 @@ class ExecutionPlan:
                 number, fused, plan_source.bind(f"kernel{number}", bound[fused]), _kernel_arguments(plan_source, fused)
             )
 
+        self._write_call = launched
         with gpu.device_context():
-            self._install_source(PlanSource(self._placement, self._memory, launched, self.device))
+            self._install_source()
 
     def _run_silently(
         self, externals: dict[int, Any], scalars: list[Any], commit: CommitChanges, memory: Mapping[int, Any]
@@ -193,7 +219,12 @@ class ExecutionPlan:
         apply_changes(changes)
         return values
 
-    def _install_source(self, plan_source: PlanSource) -> None:
+    def _install_source(self) -> None:
+        """Writes the plan's function, and runs it from now on."""
+        timing = self._timing
+        stamp = None if timing is None else timing.stamp
+        write_call = self._write_call or self._add_kernel_call
+        plan_source = PlanSource(self._placement, self._memory, write_call, self.device, stamp)
         start_thread_pool()
         self.source = plan_source.source
         self._step_of_line, self._operands = plan_source.step_of_line, plan_source.operands
@@ -204,7 +235,8 @@ class ExecutionPlan:
         self._remove_source = weakref.finalize(self, linecache.cache.pop, self._file, None)
         self._remove_source.atexit = False
         exec(compile(self.source, self._file, "exec"), plan_source.namespace)  # noqa: S102 - written above, of names alone
-        self._run = plan_source.namespace["run"]
+        run = plan_source.namespace["run"]
+        self._run = run if timing is None else _timed(run, timing.begin_run(plan_source.stamps))
 
     def _add_kernel_call(self, plan_source: PlanSource, number: int, fused: FusedGroup) -> None:
         """Adds the call of a kernel with the ids of arrays, or of its reference kernel."""
@@ -268,6 +300,14 @@ class ExecutionPlan:
             for one in self.steps
         ]
         return PlanDescription("fused", tuple(steps), self.memory)
+
+
+def _timed(run: Callable[..., Any], begin: Callable[[], None]) -> Callable[..., Any]:
+    def timed(*arguments: Any) -> Any:
+        begin()
+        return run(*arguments)
+
+    return timed
 
 
 def _with_overwritten_inputs(step: FusedGroup, placement: BufferPlacement) -> FusedGroup:

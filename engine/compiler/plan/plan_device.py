@@ -44,6 +44,11 @@ class GpuTarget:
         """Context in which CuPy uses this device."""
         return self.xp.cuda.Device(self.device.index)
 
+    def synchronize(self) -> None:
+        """Waits for the kernels that were started."""
+        with self.device_context():
+            self.xp.cuda.get_current_stream().synchronize()
+
     def allocate(self, size: int) -> Any:
         """Allocates bytes on the device. CuPy aligns memory to 256 bytes."""
         with self.device_context():

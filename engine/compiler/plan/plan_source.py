@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
 from operator import setitem
-from typing import Any, Protocol
+from typing import Any, Literal, Protocol, TypeAlias
 
 import numpy as np
 
@@ -20,6 +21,10 @@ from engine.ops.linalg.matmul import matmul
 from engine.shape import count
 from engine.tensors.dispatch.op_call import compute_promoted
 
+PlanPart: TypeAlias = int | Literal["start", "results", "commit", "writes"]
+"""What a measured interval of a run does: a step of the plan, or nothing before the first one ("start"), copies of
+results ("results"), the return from the function ("commit"), and writes to inputs ("writes")."""
+
 
 class KernelCallWriter(Protocol):
     """Writes the call of a kernel."""
@@ -30,7 +35,14 @@ class KernelCallWriter(Protocol):
 class PlanSource:
     """The source of a plan, the objects behind its names, and the step of each line."""
 
-    def __init__(self, placement: BufferPlacement, memory: Any, launch: KernelCallWriter, device: Device = CPU) -> None:
+    def __init__(
+        self,
+        placement: BufferPlacement,
+        memory: Any,
+        launch: KernelCallWriter,
+        device: Device = CPU,
+        stamp: Callable[[], Any] | None = None,
+    ) -> None:
         self.placement, self.memory, self.launch, self.device = placement, memory, launch, device
         self.xp = xp = namespace(device)
         self.names: dict[IRValue, str] = {}
@@ -55,20 +67,49 @@ class PlanSource:
         """Writes to inputs at the end, as C functions with arguments."""
         self.kept_alive: dict[str, None] = {}
         """Arrays that these refer to by id."""
+        self._stamp = stamp
+        self.stamps: list[PlanPart] = []
+        """What each call of `stamp` ends, in the order of the calls."""
+        self._final_stamps: list[PlanPart] = []
+        self._add_stamp("start")
         self._add_buffers()
         self._add_inputs()
         for number, step in enumerate(placement.steps):
-            before = len(self.lines)
+            before, changes = len(self.lines), len(self.changes)
+            if self.is_late(number):
+                self._begin_final_stamps()
             self._add_step(number, step)
+            if len(self.lines) > before:
+                self._add_stamp(number)
+            if len(self.changes) > changes:
+                self._add_final_stamp(number)
             for line in range(before + 1, len(self.lines) + 1):
                 self.step_of_line[line] = step
                 if isinstance(step, IRNode):
                     self.operands[line] = [self._operand(one) for one in step.inputs]
         self._add_return()
+        self.stamps += self._final_stamps
         self.source = "\n".join(self.lines) + "\n"
 
     def add(self, line: str) -> None:
         self.lines.append("    " + line)
+
+    def _add_stamp(self, part: PlanPart) -> None:
+        """Adds a call of `stamp` to the body, if there is one."""
+        if self._stamp is not None:
+            self.add(f"{self.bind('stamp', self._stamp)}()")
+            self.stamps.append(part)
+
+    def _begin_final_stamps(self) -> None:
+        """Adds a call of `stamp` before the changes at the end."""
+        if self._stamp is not None and not self._final_stamps:
+            self._add_final_stamp("commit")
+
+    def _add_final_stamp(self, part: PlanPart) -> None:
+        """Adds a call of `stamp` to the changes at the end, if there is one."""
+        if self._stamp is not None:
+            self.changes.append(f"({self.bind('stamp', self._stamp)},),")
+            self._final_stamps.append(part)
 
     def is_late(self, number: int) -> bool:
         """Whether a step writes to input memory at the end."""
@@ -254,7 +295,11 @@ class PlanSource:
             if is_in_input and len(late_writes) > 1:  # another write may change the input first
                 names[slot] = f"w{slot}"
                 self.add(f"w{slot} = {self.names[value]}.copy()")
-        self.changes += [f"(setitem, x{slot}, ..., {names[slot]})," for slot, _ in late_writes]
+        self._add_stamp("results")
+        if late_writes:
+            self._begin_final_stamps()
+            self.changes += [f"(setitem, x{slot}, ..., {names[slot]})," for slot, _ in late_writes]
+            self._add_final_stamp("writes")
         outputs = f"[{', '.join(self._output_text(output, roots) for output in graph.outputs)}]"
         if not self.changes:
             self.add(f"return {outputs}, [], []")
@@ -284,4 +329,4 @@ def aligned(size: int) -> np.ndarray[Any, Any]:
     return memory[start : start + size]
 
 
-__all__ = ["KernelCallWriter", "PlanSource", "aligned"]
+__all__ = ["KernelCallWriter", "PlanPart", "PlanSource", "aligned"]

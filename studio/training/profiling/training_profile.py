@@ -1,0 +1,198 @@
+"""Profiles of a training: of a copy of a project, or of a training that runs."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Collection, Generator, Sequence
+from contextlib import closing
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+from engine import fit
+from engine.compiler.plan import ExecutionPlan
+from studio.document.blocks.block_expansion import flat_document
+from studio.document.model import Document
+from studio.lowering.program import Program, lower
+from studio.lowering.report import Report
+from studio.training.failures import failure_event
+from studio.training.profiling.memory_accounting import eager_memory, planned_memory
+from studio.training.profiling.profile_assembly import ProfileAssembly
+from studio.training.profiling.profile_data import MemoryProfile, Profile
+from studio.training.profiling.step_profiler import MeasuredStep, StepProfiler, waiting_kernels
+from studio.training.run_settings import resolve_device
+
+DEFAULT_STEPS = 10
+MAX_STEPS = 1000
+_POLL_SECONDS = 0.02
+"""Seconds between checks of the kernels that are compiling."""
+_WARM_UP_STEPS = 3
+"""Steps before the measured ones: they load code and allocate memory."""
+_MAX_WARM_UP_STEPS = 12
+"""Steps after which a compiled step that keeps running Python is measured."""
+
+
+@dataclass(frozen=True, slots=True)
+class ProfileStage:
+    """What a profile is doing, with the number of finished parts."""
+
+    what: Literal["preparing", "warming up", "compiling", "measuring"]
+    done: int = 0
+    total: int = 0
+
+
+ProfileUpdate: TypeAlias = ProfileStage | Profile
+
+
+class ProfileError(Exception):
+    """The steps cannot be profiled. The text is for the user.
+
+    Args:
+        node: the node that failed, if known
+    """
+
+    def __init__(self, message: str, node: str | None = None) -> None:
+        super().__init__(message)
+        self.node = node
+
+
+def profile_project(
+    report: Report, *, steps: int = DEFAULT_STEPS, eager: bool = False, name: str | None = None
+) -> Generator[ProfileUpdate, None, None]:
+    """Profiles training steps of a copy of a project. Closing the generator cancels it.
+
+    Args:
+        report: the check of the project
+        steps: measured steps
+        eager: run ops one by one, also if the project compiles its steps
+        name: the project's name
+
+    Yields:
+        Stages, and the profile at the end.
+
+    Raises:
+        LoweringError: the project has errors.
+        ProfileError: a step fails, or the data cannot be read.
+    """
+    yield ProfileStage("preparing")
+    program = lower(report, name)
+    try:
+        yield from _profile_copy(report, program, steps=steps, eager=eager, name=name or "project")
+    except ProfileError:
+        raise
+    except Exception as error:
+        failure = failure_event(error, program)
+        raise ProfileError(failure.message, failure.node) from error
+
+
+def _profile_copy(
+    report: Report, program: Program, *, steps: int, eager: bool, name: str
+) -> Generator[ProfileUpdate, None, None]:
+    training = report.document.training
+    compiled = training.compile and not eager
+    task = program.build(device=resolve_device(training.device), seed=training.seed)
+    with closing(fit.fit(task, steps=2**40, validate_epochs=0, compile=compiled)) as events:
+        before = yield from _warm_up(task, events)
+        collector = ProfileCollector(task, program, report.document, compiled=compiled, steps=steps, before=before)
+        with closing(collector):
+            collector.start()
+            for event in events:
+                if isinstance(event, fit.Step):
+                    collector.add(event)
+                    yield ProfileStage("measuring", len(collector.steps), steps)
+                if collector.is_complete:
+                    break
+        if not collector.steps:
+            raise ProfileError("The training ended before a step was measured. Choose other data.")
+        yield collector.profile(name)
+
+
+def _warm_up(task: fit.Task, events: fit.Training) -> Generator[ProfileStage, None, float]:
+    """Trains until steps run as they will from then on. Returns the seconds of the last step."""
+    seconds, count = 0.0, 0
+    for event in events:
+        if not isinstance(event, fit.Step):
+            continue
+        seconds, count = event.seconds, count + 1
+        total = waiting = waiting_kernels(task)
+        while waiting:
+            yield ProfileStage("compiling", total - waiting, total)
+            time.sleep(_POLL_SECONDS)  # the receiver of a stage may cancel
+            waiting = waiting_kernels(task)
+        yield ProfileStage("warming up", count, _WARM_UP_STEPS)
+        if (count >= _WARM_UP_STEPS and _is_settled(task)) or count == _MAX_WARM_UP_STEPS:
+            break
+    return seconds
+
+
+def _is_settled(task: fit.Task) -> bool:
+    """Whether the next steps run like the last one."""
+    step = task.step
+    return step is None or not step.may_replay or step.replayed is not None or bool(step.replays.refused)
+
+
+class ProfileCollector:
+    """Collects measured steps of a training, in the thread that trains.
+
+    Args:
+        before: seconds of a step before
+    """
+
+    def __init__(
+        self, task: fit.Task, program: Program, document: Document, *, compiled: bool, steps: int, before: float
+    ) -> None:
+        self._task, self._program, self._count, self._before = task, program, steps, before
+        self._nodes: Collection[str] = flat_document(document).nodes.keys()
+        self._profiler = StepProfiler(task, compiled=compiled)
+
+    @property
+    def steps(self) -> Sequence[MeasuredStep]:
+        return self._profiler.steps
+
+    @property
+    def is_complete(self) -> bool:
+        return len(self.steps) >= self._count
+
+    def start(self) -> None:
+        """Measure the steps from now on."""
+        self._profiler.start()
+
+    def add(self, event: fit.Step) -> None:
+        """Note a step, right after it has ended."""
+        self._profiler.add(event)
+
+    def close(self) -> None:
+        """Let the steps run as before."""
+        self._profiler.stop()
+
+    def profile(self, name: str) -> Profile:
+        """The profile of at least one step. Call it after `close`."""
+        self.close()
+        assembly = ProfileAssembly(self._task, self._program, compiled=self._profiler.is_compiled)
+        return assembly.profile(
+            name, self.steps, self._memory(), unprofiled_seconds=self._before, notes=list(self._notes())
+        )
+
+    def _memory(self) -> MemoryProfile:
+        if not self._profiler.is_compiled:
+            return eager_memory(self._task, self._program, self._nodes)
+        plans: list[ExecutionPlan] = list(dict.fromkeys(one.plan for one in self.steps[0].runs))
+        return planned_memory(self._task, self._program, self._nodes, plans)
+
+    def _notes(self) -> Generator[str, None, None]:
+        waiting = waiting_kernels(self._task)
+        if waiting and self._profiler.is_compiled:
+            yield (
+                f"{waiting} kernels were still compiling. NumPy computed them meanwhile, so their times will fall. "
+                "Profile again when the status line shows no compilation."
+            )
+
+
+__all__ = [
+    "DEFAULT_STEPS",
+    "MAX_STEPS",
+    "ProfileCollector",
+    "ProfileError",
+    "ProfileStage",
+    "ProfileUpdate",
+    "profile_project",
+]
