@@ -213,7 +213,7 @@ def _failure(error: BaseException, run: _Run) -> CodeFailedError:
 
 
 @contextmanager
-def time_limited(filename: str) -> Generator[None]:
+def time_limited(filename: str, seconds: float = SECONDS) -> Generator[None]:
     """End code of a file after the time limit, in loops too. A call into compiled code cannot be interrupted.
 
     Has no effect under a debugger or coverage, because Python allows only one tracer.
@@ -221,7 +221,7 @@ def time_limited(filename: str) -> Generator[None]:
     if sys.gettrace() is not None:
         yield
         return
-    deadline = time.monotonic() + SECONDS
+    deadline = time.monotonic() + seconds
 
     def trace(frame: Any, event: str, argument: object) -> Callable[..., Any] | None:
         if time.monotonic() > deadline:
