@@ -31,6 +31,7 @@ EXAMPLES = {
     "find-rate": "gradwire find-rate digits.gradwire",
     "overfit": "gradwire overfit digits.gradwire --steps 50",
     "diagnose": "gradwire diagnose digits.gradwire --report digits.html",
+    "reproduce": "gradwire reproduce digits.gradwire --set adam.lr=100",
     "nodes": "gradwire nodes --json",
     "blocks list": "gradwire blocks list",
     "blocks show": "gradwire blocks show residual",

@@ -57,6 +57,10 @@ COMMANDS = {
         "studio.cli.diagnose_command:diagnose_project",
         "Find out why the loss does not fall, with experiments on a copy.",
     ),
+    "reproduce": (
+        "studio.cli.reproduce_command:reproduce_failure",
+        "Reduce a failing project or run to the smallest part that fails.",
+    ),
     "runs": ("studio.cli.runs_commands:COMMANDS", "List, compare and export the runs of a project."),
     "nodes": (
         "studio.cli.node_listing:nodes",

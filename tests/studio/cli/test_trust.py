@@ -34,6 +34,7 @@ COMMANDS = (
     ("overfit", "{file}", "--steps", "2"),
     ("find-rate", "{file}", "--steps", "3"),
     ("diagnose", "{file}"),
+    ("reproduce", "{file}"),
     ("sweep", "{file}", "-p", "adam.lr=0.1,0.2", "--epochs", "1"),
     ("data", "{file}", "normalize"),
     ("diff", "{file}", "{other}"),
@@ -69,7 +70,7 @@ def test_no_command_executes_untrusted_code(
     other = file.with_name("other.gradwire")
     result = gradwire(*(each.format(file=file, other=other) for each in arguments))
     assert not sentinel.exists()
-    if arguments[0] in ("run", "explain", "overfit", "find-rate", "diagnose", "sweep"):
+    if arguments[0] in ("run", "explain", "overfit", "find-rate", "diagnose", "reproduce", "sweep"):
         assert result.code == 3
         assert "own contains Python code that is not trusted, so it was not run." in result.err
         assert f"gradwire trust {file}" in result.err
