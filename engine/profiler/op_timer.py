@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from engine.graph import SourceLocation
 from engine.modes import MODES
-from engine.observe import call_origin
+from engine.observe import Relay, call_origin
 from engine.ops.flop_count import count_flops
 from engine.ops.record import Op, op_name
 from engine.profiler.recorder import call_kernels_by
@@ -32,7 +32,7 @@ class OpEvent(NamedTuple):
     dtype: str
 
 
-class OpTimer:
+class OpTimer(Relay):
     """Context manager that times the ops of this thread.
 
     Runs of plans of compiled functions are no ops.
@@ -43,6 +43,7 @@ class OpTimer:
     """
 
     def __init__(self, *, observes: bool) -> None:
+        super().__init__(None)
         self.events: list[OpEvent] = []
         self._observes = observes
         self._pending: list[tuple[str, int, int]] = []
@@ -74,9 +75,6 @@ class OpTimer:
             dtype = outputs[0].dtype.name
             self.events.append(OpEvent(op.name, where, backward, start, end, read, written, flops, dtype))
         return where
-
-    def gradient(self, node: Any, grads: Sequence[Any]) -> None:
-        """Observe nothing."""
 
     def _timed(self, kernel: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Any:
         start = time.perf_counter_ns()

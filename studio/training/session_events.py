@@ -8,6 +8,7 @@ from typing import Literal, TypeAlias
 from engine import fit
 from studio.lowering.problems.problem import Problem
 from studio.training.autograd_snapshot import AutogradSnapshot
+from studio.training.profiling.profile_events import ProfileEvent
 from studio.training.statistics.step_statistics import StepStatistics
 
 State: TypeAlias = Literal["idle", "running", "paused", "done", "stopped", "failed"]
@@ -63,4 +64,6 @@ class Measured:
     statistics: StepStatistics
 
 
-SessionEvent: TypeAlias = fit.TrainingEvent | StateChanged | Failed | Warned | AutogradCaptured | Measured
+SessionEvent: TypeAlias = (
+    fit.TrainingEvent | StateChanged | Failed | Warned | AutogradCaptured | Measured | ProfileEvent
+)

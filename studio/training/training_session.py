@@ -27,6 +27,7 @@ from studio.training.environment_record import fingerprints, machine_info, packa
 from studio.training.event_queue import EventQueue
 from studio.training.failures import failure_event
 from studio.training.prediction import all_splits
+from studio.training.profiling.session_profiler import SessionProfiler
 from studio.training.run_settings import Device, resolve_settings, with_run_length
 from studio.training.runs import run_resuming
 from studio.training.runs.run_record import create_run_folder
@@ -110,6 +111,8 @@ class TrainingSession:
         self._autograd_requested = False
         self._weights_request: Future[tuple[int, dict[str, Any]]] | None = None
         """Set while another thread waits for the weights."""
+        self.profiler = SessionProfiler(self._events.put)
+        """Profiles steps on request."""
         self._changed = threading.Condition()
         self._ended = threading.Event()
         self._thread: threading.Thread | None = None
@@ -244,6 +247,7 @@ class TrainingSession:
             failure = failure_event(error, self.program, refused=refused)
             message = failure.message
             self._events.put(failure)
+        self.profiler.close(self.program, self._name or "project")
         self.unwritten = self._recorder.finish(ended, self._weights, message)
         self._warn("disk", self._recorder.messages())
         with self._changed:
@@ -348,6 +352,7 @@ class TrainingSession:
             for event in training:
                 if isinstance(event, fit.Done):
                     self._recorder.make_checkpoint(training)
+                self._profile(task, event)
                 self._emit(event)
                 self._answer_requests()
                 if isinstance(event, fit.Done):
@@ -361,6 +366,10 @@ class TrainingSession:
         finally:
             training.close()
         return False
+
+    def _profile(self, task: fit.Task, event: fit.TrainingEvent) -> None:
+        compiled, name = self.settings.compile, self._name or "project"
+        self.profiler.follow(event, task, self._lowered(), self._planned, compiled=compiled, name=name)
 
     def _emit(self, event: fit.TrainingEvent) -> None:
         epochs, seconds = self._reached

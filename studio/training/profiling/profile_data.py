@@ -29,6 +29,15 @@ Bound: TypeAlias = Literal["memory", "compute", "overhead", "unknown"]
 
 
 @dataclass(frozen=True, slots=True)
+class ProfileStage:
+    """What a profile is doing, with the number of finished parts."""
+
+    what: Literal["preparing", "warming up", "compiling", "measuring"]
+    done: int = 0
+    total: int = 0
+
+
+@dataclass(frozen=True, slots=True)
 class KernelProfile:
     """A kernel, a call of NumPy or BLAS, or an op of eager mode. Figures are those of one training step."""
 
@@ -190,6 +199,7 @@ __all__ = [
     "Phase",
     "Profile",
     "ProfilePart",
+    "ProfileStage",
     "StepTime",
     "TimelineEvent",
 ]

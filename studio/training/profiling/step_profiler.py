@@ -69,7 +69,8 @@ class StepProfiler:
             for run in timing.take()
             if start <= run.start and run.end <= end
         ]
-        ops = [op for op in self._ops.events if start <= op.start and op.end <= end]
+        is_replayed = self.is_compiled and self._task.step is not None and self._task.step.replayed is not None
+        ops = [op for op in self._ops.events if not is_replayed and start <= op.start and op.end <= end]
         self._ops.events.clear()
         call = 0 if self._task.step is None or not self.is_compiled else round(self._task.step.seconds * 1e9)
         size = round(event.samples_per_second * event.seconds)

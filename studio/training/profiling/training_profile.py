@@ -5,8 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Collection, Generator, Sequence
 from contextlib import closing
-from dataclasses import dataclass
-from typing import Literal, TypeAlias
+from typing import TypeAlias
 
 from engine import fit
 from engine.compiler.plan import ExecutionPlan
@@ -17,7 +16,7 @@ from studio.lowering.report import Report
 from studio.training.failures import failure_event
 from studio.training.profiling.memory_accounting import eager_memory, planned_memory
 from studio.training.profiling.profile_assembly import ProfileAssembly
-from studio.training.profiling.profile_data import MemoryProfile, Profile
+from studio.training.profiling.profile_data import MemoryProfile, Profile, ProfileStage
 from studio.training.profiling.step_profiler import MeasuredStep, StepProfiler, waiting_kernels
 from studio.training.run_settings import resolve_device
 
@@ -29,15 +28,6 @@ _WARM_UP_STEPS = 3
 """Steps before the measured ones: they load code and allocate memory."""
 _MAX_WARM_UP_STEPS = 12
 """Steps after which a compiled step that keeps running Python is measured."""
-
-
-@dataclass(frozen=True, slots=True)
-class ProfileStage:
-    """What a profile is doing, with the number of finished parts."""
-
-    what: Literal["preparing", "warming up", "compiling", "measuring"]
-    done: int = 0
-    total: int = 0
 
 
 ProfileUpdate: TypeAlias = ProfileStage | Profile
@@ -159,6 +149,10 @@ class ProfileCollector:
     def add(self, event: fit.Step) -> None:
         """Note a step, right after it has ended."""
         self._profiler.add(event)
+
+    def drop_last(self) -> None:
+        """Discard the last step, because something else ran during it."""
+        self._profiler.steps.pop()
 
     def close(self) -> None:
         """Let the steps run as before."""

@@ -25,14 +25,16 @@ from studio.document.model import Document, Endpoint, Wire
 from studio.lowering.check import check
 from studio.lowering.program import lower
 from studio.nodes.catalogue import catalogue
+from studio.training import TrainingSession
 from studio.training.profiling.hints import hints
 from studio.training.profiling.machine_limits import MachineLimits, machine_limits
-from studio.training.profiling.profile_data import KernelProfile, MemoryKind, Profile
+from studio.training.profiling.profile_data import KernelProfile, MemoryKind, Profile, ProfileStage
+from studio.training.profiling.profile_events import Profiled, ProfileFailed
 from studio.training.profiling.profile_tables import KERNEL_COLUMNS, csv_text, profile_record
 from studio.training.profiling.roofline import bound_seconds, roofline, roofline_point
 from studio.training.profiling.step_profiler import StepProfiler
 from studio.training.profiling.trace_export import trace_text
-from studio.training.profiling.training_profile import ProfileError, ProfileStage, profile_project
+from studio.training.profiling.training_profile import ProfileError, profile_project
 
 LIMITS = MachineLimits("cpu", "test", 100e9, 50e9, 10e9, 1e-6, "2026-01-02T03:04:05+00:00")
 TRAINED = {"hidden", "relu", "dropout", "logits", "loss"}
@@ -259,3 +261,48 @@ def test_hints_name_the_largest_parts(profile: Profile) -> None:
     assert first.node == "loader"
     assert "90%" in first.text
     assert "workers" in first.text
+
+
+# -- a session
+
+
+@pytest.mark.parametrize("compile", [True, False])
+def test_a_running_session_is_profiled_without_changing_its_bits(
+    digits: Callable[..., Document], session: Callable[..., TrainingSession], compile: bool
+) -> None:
+    def weights(*, profiles: bool) -> dict[str, bytes]:
+        running = session(digits(epochs=3), compile=compile)
+        if profiles:
+            running.profiler.request(5)
+        running.start()
+        assert running.join(600)
+        assert running.state == "done"
+        found = [event for event in running.events() if isinstance(event, (Profiled, ProfileFailed))]
+        assert len(found) == profiles
+        for event in found:
+            assert isinstance(event, Profiled)
+            profile = event.profile
+            assert (profile.mode, len(profile.steps)) == ("compiled" if compile else "eager", 5)
+            assert isclose(sum(part.seconds for part in profile.parts), profile.seconds, rel_tol=1e-9)
+            assert all(part.seconds >= 0 for part in profile.parts)
+        copied = running.copy_weights(1.0)
+        assert copied is not None
+        return {name: np.ascontiguousarray(value.numpy()).tobytes() for name, value in copied[1].items()}
+
+    assert weights(profiles=True) == weights(profiles=False)
+
+
+def test_a_profile_is_cancelled_and_fails_if_the_run_ends_first(
+    digits: Callable[..., Document], session: Callable[..., TrainingSession]
+) -> None:
+    cancelled = session(digits(), steps=6)
+    cancelled.profiler.request(3)
+    cancelled.profiler.cancel()
+    cancelled.start()
+    assert cancelled.join(600)
+    assert not any(isinstance(event, (Profiled, ProfileFailed)) for event in cancelled.events())
+    short = session(digits(), steps=1)
+    short.profiler.request(3)
+    short.start()
+    assert short.join(600)
+    assert [type(event) for event in short.events() if isinstance(event, (Profiled, ProfileFailed))] == [ProfileFailed]
