@@ -167,9 +167,9 @@ def measure_frames(bench: Bench) -> None:
     canvas.marks.hover(Hit())
 
 
-def measure_heat_map(bench: Bench) -> None:
-    """Repaint all with and without the colors of the heat map, in turns, and show and hide it."""
-    view, camera, heat_map = bench.view, bench.view.camera, bench.window.project_views[bench.project].heat_map
+def measure_colors(bench: Bench) -> None:
+    """Repaint all with and without the colors of a figure, in turns, and show and hide it."""
+    view, camera, color_by = bench.view, bench.view.camera, bench.window.project_views[bench.project].color_by
     middle = QPointF(*view.overlays.minimap.graph_box.center)
     for scale in (0.05, 0.15, 0.3, 0.5, 1.0, 2.0):
         camera.zoom_to(scale)
@@ -177,15 +177,15 @@ def measure_heat_map(bench: Bench) -> None:
         times: dict[str, list[float]] = {"": [], "macs": []}
         for _ in range(4):
             for key, found in times.items():
-                heat_map.show_figure(key)
+                color_by.show_figure(key)
                 QApplication.processEvents()
                 name = "with" if key else "without"
                 found.append(
-                    bench.frames(f"repaint {name} heat map at {scale:.0%}", 10, lambda _: view.viewport().repaint())
+                    bench.frames(f"repaint {name} colors at {scale:.0%}", 10, lambda _: view.viewport().repaint())
                 )
-        print(f"heat map at {scale:.0%}: ratio {min(times['macs']) / min(times['']):.2f}")
-    bench.frames("show and hide the heat map", 10, lambda i: heat_map.show_figure("" if i % 2 else "macs"))
-    heat_map.show_figure("")
+        print(f"colors at {scale:.0%}: ratio {min(times['macs']) / min(times['']):.2f}")
+    bench.frames("show and hide the colors", 10, lambda i: color_by.show_figure("" if i % 2 else "macs"))
+    color_by.show_figure("")
 
 
 def zoom_step(index: int) -> tuple[float, QPointF]:
@@ -298,7 +298,7 @@ def measure_block_edits(bench: Bench) -> None:
 
 PARTS: dict[str, Callable[[Bench], None]] = {
     "frames": measure_frames,
-    "heat": measure_heat_map,
+    "colors": measure_colors,
     "drags": measure_drags,
     "edits": measure_edits,
     "code": measure_code,

@@ -54,43 +54,43 @@ def notifications(window: MainWindow, folder: Path) -> None:
 def _heat(figure: str) -> State:
     def show(window: MainWindow, folder: Path) -> None:
         project = open_template(window, "digits-resnet18")
-        window.project_views[project].heat_map.show_figure(figure)
+        window.project_views[project].color_by.show_figure(figure)
 
     return show
 
 
 for _figure in ("parameters", "macs", "memory"):
-    add_state(f"heat_map_{_figure}", _heat(_figure))
+    add_state(f"color_by_{_figure}", _heat(_figure))
 
 
 @state()
-def heat_map_time_measuring(window: MainWindow, folder: Path) -> None:
+def color_by_time_measuring(window: MainWindow, folder: Path) -> None:
     project = open_template(window, "digits-resnet18")
-    window.project_views[project].heat_map.measure()
+    window.project_views[project].color_by.measure()
     QTest.qWait(300)
 
 
 @state()
-def heat_map_time(window: MainWindow, folder: Path) -> None:
+def color_by_time(window: MainWindow, folder: Path) -> None:
     project = open_template(window)
-    window.project_views[project].heat_map.measure()
+    window.project_views[project].color_by.measure()
     until(lambda: window.project_views[project].time_measurer.state == "ready")
 
 
 @state()
-def heat_map_time_outdated(window: MainWindow, folder: Path) -> None:
-    heat_map_time(window, folder)
+def color_by_time_outdated(window: MainWindow, folder: Path) -> None:
+    color_by_time(window, folder)
     assert window.project is not None
     window.project.store.edit("Set", lambda document: edits.set_param(document, "dropout", "p", 0.25))
     QTest.qWait(500)
 
 
 @state()
-def heat_map_time_failed(window: MainWindow, folder: Path) -> None:
+def color_by_time_failed(window: MainWindow, folder: Path) -> None:
     project = open_template(window)
     project.store.edit("Set", lambda document: edits.set_param(document, "logits", "in_features", 100))
     until(lambda: bool(project.store.report.errors))
-    window.project_views[project].heat_map.measure()
+    window.project_views[project].color_by.measure()
     until(lambda: window.project_views[project].time_measurer.state == "failed")
 
 

@@ -72,25 +72,16 @@ class Settings:
         self._store.setValue(f"{key}/shown", _joined(name for name, on in ticks.items() if on))
         self._store.setValue(f"{key}/hidden", _joined(name for name, on in ticks.items() if not on))
 
-    @property
-    def shows_regions(self) -> bool:
-        """Whether compiled regions are shown on the canvas."""
-        return self._flag("shows_regions")
+    def color_by_of(self, project: Path | None) -> str:
+        """Key of the figure that the canvas of a project is colored by; without a choice for it, the last one."""
+        last = str(self._store.value("color_by", ""))
+        return last if project is None else str(self._store.value(f"{_key(project)}/color_by", last))
 
-    @shows_regions.setter
-    def shows_regions(self, value: bool) -> None:
-        self._store.setValue("shows_regions", int(value))
-
-    def heat_map_of(self, project: Path | None) -> str:
-        """Key of the figure that the nodes of a project are colored by; without a choice for it, the last one."""
-        last = str(self._store.value("heat_map", ""))
-        return last if project is None else str(self._store.value(f"{_key(project)}/heat_map", last))
-
-    def set_heat_map(self, project: Path | None, key: str) -> None:
+    def set_color_by(self, project: Path | None, key: str) -> None:
         """Store the figure of a project; empty for none."""
-        self._store.setValue("heat_map", key)
+        self._store.setValue("color_by", key)
         if project is not None:
-            self._store.setValue(f"{_key(project)}/heat_map", key)
+            self._store.setValue(f"{_key(project)}/color_by", key)
 
     @property
     def node_usage(self) -> str:

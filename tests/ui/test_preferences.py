@@ -99,7 +99,7 @@ BROKEN = {
     "binary": bytes(range(256)) * 40,
     "unfinished": b"[General\ntheme=dark\n[[[window]\ngeometry=@ByteArray(\\x1",
     "wrong values": (
-        b"[General]\ntheme=purple\ninterface_scale=@Size(3 4)\nreduce_motion=maybe\nsmoothing=a\nheat_map=none\n"
+        b"[General]\ntheme=purple\ninterface_scale=@Size(3 4)\nreduce_motion=maybe\nsmoothing=a\ncolor_by=none\n"
         b"[canvas]\ngrid_size=0\nzoom_speed=-5\nwheel=a, b, c\n[projects]\nbackup_delay=1e400\nrecent_files=-3\n"
         b"[keys]\nfile.save=Ctrl+Nonsense+Q | | x\nno.such=Ctrl+S\nfile.open=1, 2\n[palette]\nusage={\n"
         b"[window]\ngeometry=@ByteArray(garbage)\nlayout=@ByteArray(\\0\\0)\n"

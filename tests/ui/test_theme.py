@@ -12,7 +12,8 @@ from pytestqt.qtbot import QtBot
 
 from engine.system.assets import asset
 from studio.nodes.types import CATEGORIES, PortType
-from studio.ui.canvas.canvas_style import HEAT_LEVELS, CanvasStyle, flow_color, heat_color
+from studio.training.statistics.color_scale import CHANGES, LEVELS, NO_FIGURE, Shade
+from studio.ui.canvas.canvas_style import CanvasStyle, all_shades, flow_color, shade_color, shade_pen
 from studio.ui.canvas.wires.wire_role import WireRole
 from studio.ui.theme import stylesheet, theme
 from studio.ui.theme.theme import Theme, ThemeManager, contrast
@@ -72,14 +73,23 @@ def test_text_on_category_colors_has_contrast(tested_theme: Theme) -> None:
         assert contrast(tested_theme.on(color), color) >= 4.5
 
 
-def test_heat_maps_have_readable_text_and_distinct_levels(tested_theme: Theme) -> None:
-    colors = [heat_color(tested_theme, level) for level in range(HEAT_LEVELS + 1)]
-    assert colors[0] == tested_theme.color("raised")
-    for color in colors:
-        assert contrast(tested_theme.color("text"), color) >= 4.5, color.name()
-    brightness = [contrast(color, QColor("black")) for color in colors]
-    assert brightness == sorted(brightness, reverse=not tested_theme.is_dark)  # distinct without color vision
-    assert all(contrast(a, b) > 1.05 for a, b in pairwise(colors))
+def test_colors_of_figures_have_readable_text_and_distinct_levels(tested_theme: Theme) -> None:
+    for shade in all_shades(tested_theme):
+        assert contrast(tested_theme.color("text"), shade_color(tested_theme, shade)) >= 4.5, shade
+        for background in ("background", "surface"):
+            assert contrast(shade_pen(tested_theme, shade).color(), tested_theme.color(background)) >= 3, shade
+    for kind, last in (
+        ("amount", range(LEVELS + 1)),
+        ("change", range(CHANGES + 1)),
+        ("change", range(0, -CHANGES - 1, -1)),
+    ):
+        colors = [shade_color(tested_theme, Shade(kind, level)) for level in last]
+        assert colors[0] == tested_theme.color("raised")
+        brightness = [contrast(color, QColor("black")) for color in colors]
+        assert brightness == sorted(brightness, reverse=not tested_theme.is_dark)  # distinct without color vision
+        assert all(contrast(a, b) > 1.03 for a, b in pairwise(colors))
+    none = shade_color(tested_theme, NO_FIGURE)
+    assert none.hsvSaturationF() < 0.3 and none != tested_theme.color("raised")
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -136,3 +146,13 @@ def test_wire_colors_are_distinct_with_color_vision_deficiencies(tested_theme: T
         assert math.dist(a, b) > 8
     pens = [CanvasStyle(tested_theme).wire[flow].dashPattern() for flow in flows]
     assert all(a != b for a, b in combinations(pens, 2))
+
+
+@pytest.mark.parametrize("deficiency", DEFICIENCIES)
+def test_increases_and_decreases_are_distinct_with_color_vision_deficiencies(
+    tested_theme: Theme, deficiency: str
+) -> None:
+    for color in (shade_color(tested_theme, Shade("change", level)) for level in range(1, CHANGES + 1)):
+        for level in range(1, CHANGES + 1):
+            other = shade_color(tested_theme, Shade("change", -level))
+            assert math.dist(lab(color, DEFICIENCIES[deficiency]), lab(other, DEFICIENCIES[deficiency])) > 8

@@ -10,6 +10,7 @@ from PySide6.QtGui import QBrush, QColor, QFont, QFontMetricsF, QPen, QPixmap
 
 from studio.document.model import FrameColor
 from studio.nodes.types import CATEGORIES, PortType
+from studio.training.statistics.color_scale import BROKEN, CHANGES, LEVELS, NO_FIGURE, Shade
 from studio.ui.canvas.nodes.node_layout import MeasureText, TextRole
 from studio.ui.canvas.wires.wire_role import WireRole
 from studio.ui.theme import fonts, icons
@@ -36,8 +37,8 @@ FRAME_TOKENS: dict[FrameColor, str] = {
 
 NAME_PX, TEXT_PX, MONO_PX = 13, 11, 11
 
-HEAT_LEVELS = 5
-"""Number of colors of a heat map."""
+_STRONGEST_WIRE = 4.5
+"""Width of a wire with the largest figure, in pixels."""
 
 _NO_PEN, _NO_BRUSH = QPen(Qt.PenStyle.NoPen), QBrush(Qt.BrushStyle.NoBrush)
 """Converting the enumeration on each use would take longer than to set them."""
@@ -91,8 +92,10 @@ class CanvasStyle:
         self.frame_fill = {name: QBrush(mix(self.background, color, 0.08)) for name, color in frame_colors.items()}
 
         self.role_colors = {role: flow_color(theme, role) for role in WireRole}
-        self.heat = [QBrush(heat_color(theme, level)) for level in range(HEAT_LEVELS + 1)]
-        """Fill of a node by the level of its figure; 0 is none."""
+        shades = all_shades(theme)
+        self.shade = {shade: QBrush(shade_color(theme, shade)) for shade in shades}
+        """Fill of a node by its color, while nodes are colored by a figure."""
+        self.wire_shade = {shade: shade_pen(theme, shade) for shade in shades}
         self.port_brush = {role: QBrush(color) for role, color in self.role_colors.items()}
         self.port_glow = {role: QBrush(flow_color(theme, role, 0.35)) for role in WireRole}
         self.port_ring = {role: QPen(color, 1.5) for role, color in self.role_colors.items()}
@@ -104,7 +107,8 @@ class CanvasStyle:
         self.wire_error = wire_pen(self.error, 2.0)
         self.wire_error_highlighted = wire_pen(self.error, 3.0)
         self.wire_selected = wire_pen(self.accent, 3.0)
-        for pen in self.wire_far.values():
+        self.wire_shade_far = {shade: wire_pen(pen.color(), 1.0) for shade, pen in self.wire_shade.items()}
+        for pen in (*self.wire_far.values(), *self.wire_shade_far.values()):
             pen.setCosmetic(True)
 
         self.fonts: dict[TextRole, QFont] = {
@@ -131,10 +135,57 @@ class CanvasStyle:
         return _icon(name, color.rgba(), max(round(size * device_scale), 1))
 
 
-def heat_color(theme: Theme, level: int) -> QColor:
-    """The color of a level of a heat map: from the color of nodes to one in which text stays readable."""
+def all_shades(theme: Theme) -> list[Shade]:
+    """All colors of figures: of amounts, changes and classes, and those without or with a broken figure."""
+    return [
+        *(Shade("amount", level) for level in range(LEVELS + 1)),
+        *(Shade("change", level) for level in range(-CHANGES, CHANGES + 1)),
+        *(Shade("class", level) for level in range(len(theme.series))),
+        NO_FIGURE,
+        BROKEN,
+    ]
+
+
+def shade_color(theme: Theme, shade: Shade) -> QColor:
+    """The fill of a node, in which text stays readable. Amounts start at the color of nodes, and so do changes."""
     strongest = 0.55 if theme.is_dark else 0.75
-    return mix(theme.color("raised"), theme.category("loss"), strongest * level / HEAT_LEVELS)
+    raised = theme.color("raised")
+    match shade.kind:
+        case "amount":
+            return mix(raised, theme.category("loss"), strongest * shade.level / LEVELS)
+        case "change":
+            return mix(raised, _change_color(theme, shade), strongest * abs(shade.level) / CHANGES)
+        case "class":
+            return mix(raised, QColor(theme.series[shade.level]), 0.36 if theme.is_dark else 0.42)
+        case "none":
+            return mix(raised, theme.color("border-strong"), 0.3)
+        case "broken":
+            return mix(raised, theme.color("error"), 0.5)
+
+
+def shade_pen(theme: Theme, shade: Shade) -> QPen:
+    """The pen of a wire: thicker for larger figures, so that they are not told apart by color alone."""
+    plain, share = theme.color("border-strong"), 0.0
+    color = plain
+    match shade.kind:
+        case "amount":
+            share = shade.level / LEVELS
+            color = mix(plain, theme.category("loss"), share)
+        case "change":
+            share = abs(shade.level) / CHANGES
+            color = mix(plain, _change_color(theme, shade), share)
+        case "class":
+            color, share = QColor(theme.series[shade.level]), 0.3
+        case "broken":
+            color, share = theme.color("error"), 1.0
+        case "none":
+            return wire_pen(plain, 1.0)
+    return wire_pen(color, 2.0 + share * (_STRONGEST_WIRE - 2.0))
+
+
+def _change_color(theme: Theme, shade: Shade) -> QColor:
+    """Blue for decreases and orange for increases."""
+    return theme.category("layer" if shade.level < 0 else "loss")
 
 
 def hairline(color: QColor) -> QPen:

@@ -52,7 +52,7 @@ class SceneContent:
         return names
 
     def set_figures(self, figures: Mapping[str, str]) -> set[str]:
-        """Set the figures of a heat map by node. Returns the nodes whose figure has changed."""
+        """Set the figures by which nodes are colored. Returns the nodes whose figure has changed."""
         old, self._figures = self._figures, figures
         return {name for name in (*old, *figures) if old.get(name) != figures.get(name)}
 

@@ -1,10 +1,12 @@
-"""Marks on nodes and wires that are not part of the document: hover, highlights, live values, heat."""
+"""Marks on nodes and wires that are not part of the document: hover, highlights, live values, colors of figures."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from types import MappingProxyType
 
 from studio.document.model import Wire
+from studio.training.statistics.color_scale import NO_FIGURE, Shade
 from studio.ui.canvas.hit_testing import NO_HIT, Hit
 from studio.ui.canvas.layers.lifted_items import LiftedItems
 from studio.ui.canvas.layers.overview_layer import OverviewLayer
@@ -54,14 +56,24 @@ class SceneMarks:
                 item.update()
         self._lifted_items.refresh()
 
-    def set_heat(self, levels: Mapping[str, int], figures: Mapping[str, str]) -> None:
-        """Color nodes by the levels of a heat map, and show figures on them. Without figures, remove the colors."""
+    def color(
+        self,
+        nodes: Mapping[str, Shade] | None,
+        wires: Mapping[Wire, Shade] | None = None,
+        figures: Mapping[str, str] = MappingProxyType({}),
+    ) -> None:
+        """Color nodes and wires by a figure, and show figures on nodes. None: nodes or wires have their own colors.
+
+        Those that are absent have no figure.
+        """
         self._refresh(self._content.set_figures(figures))
         for name, item in self._nodes.items():
-            level = levels.get(name, 0) if figures else None
-            if item.state.heat != level:
-                item.state.heat = level
+            shade = None if nodes is None else nodes.get(name, NO_FIGURE)
+            if item.state.shade != shade:
+                item.state.shade = shade
                 item.update()
+        for wire, item in self._wires.items():
+            item.set_shade(None if wires is None else wires.get(wire, NO_FIGURE))
         self._lifted_items.refresh()
         self._overview_layer.refresh()
 

@@ -103,9 +103,6 @@ class CommandWindow(QMainWindow):
     def toggle_focus(self) -> None:
         raise NotImplementedError
 
-    def toggle_regions(self) -> None:
-        raise NotImplementedError
-
     def restore_layout(self) -> None:
         raise NotImplementedError
 

@@ -193,12 +193,6 @@ class MainWindow(CommandWindow):
             self.docks["compile"].reveal()
             self.project.explainer.explain()
 
-    def toggle_regions(self) -> None:
-        """Toggle the compiled-region overlay on the canvas."""
-        if self.project is not None:
-            overlay = self.project_views[self.project].overlay
-            overlay.show_overlay(not overlay.is_on)
-
     def show_welcome(self) -> None:
         """Show the welcome page without closing the open projects."""
         self.open_projects.make_current(None)
@@ -405,8 +399,7 @@ class MainWindow(CommandWindow):
         project_view.problems.diagnosis_requested.connect(self.diagnose)
         DiagnosisOffer(project.runner, self.notifications.show_bar, self.diagnose)
         project_view.problems.help_requested.connect(lambda row: show_topic(self, topic_of(self, row)))
-        project_view.overlay.toggled.connect(self.commands.refresh)
-        project_view.heat_map.changed.connect(self.commands.refresh)
+        project_view.color_by.changed.connect(self.commands.refresh)
         project_view.comparison.changed.connect(self.commands.refresh)
         project_view.runs.list.chosen.connect(self.commands.refresh)
         project.library.runs_changed.connect(self.commands.refresh)

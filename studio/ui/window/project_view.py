@@ -13,11 +13,11 @@ from studio.document.model import Document
 from studio.training.session_events import Failed, StateChanged, Warned
 from studio.ui import number_format
 from studio.ui.canvas.canvas_view import CanvasView
+from studio.ui.canvas.coloring.color_by import ColorBy
+from studio.ui.canvas.coloring.compile_overlay import CompileOverlay
+from studio.ui.canvas.coloring.region_layer import Choice
 from studio.ui.canvas.comparison.canvas_comparison import CanvasComparison
 from studio.ui.canvas.comparison.fix_preview_layer import FixPreviewLayer
-from studio.ui.canvas.compile_overlay import CompileOverlay
-from studio.ui.canvas.heat_map import HeatMap
-from studio.ui.canvas.region_layer import Choice
 from studio.ui.canvas.wires.wire_statistics_tooltip import WireStatisticsTooltip
 from studio.ui.palette import PalettePanel
 from studio.ui.palette.palette_offers import PaletteOffers
@@ -99,7 +99,7 @@ class ProjectView(QObject):
         self.compile = CompilePanel(store, runner, project.explainer)
         self.overlay = CompileOverlay(self.canvas, project.explainer)
         self.time_measurer = TimeMeasurer(store, runner, self)
-        self.heat_map = HeatMap(self.canvas, self.overlay.legend, self.time_measurer)
+        self.color_by = ColorBy(self.canvas, self.overlay, self.time_measurer, project.moment)
         self.comparison = CanvasComparison(self.canvas)
         self.wire_statistics = WireStatisticsSource(store, project.scope, runner, self)
         WireStatisticsTooltip(self.canvas, self.wire_statistics)
@@ -170,11 +170,9 @@ class ProjectView(QObject):
         self.compile.overlay_requested.connect(self.overlay.show_overlay)
         self.compile.chosen.connect(self._highlight)
         self.overlay.toggled.connect(self.compile.show_overlay)
-        self.overlay.toggled.connect(self._save_overlay_setting)
         self.overlay.break_chosen.connect(self._show_break)
-        self.overlay.show_overlay(self._settings.shows_regions)
-        self.heat_map.show_figure(self._settings.heat_map_of(self.project.store.path))
-        self.heat_map.changed.connect(self._save_heat_map)
+        self.color_by.show_figure(self._settings.color_by_of(self.project.store.path))
+        self.color_by.changed.connect(self._save_color_by)
 
     def _search_node(self) -> None:
         self.canvas.setFocus()
@@ -198,11 +196,8 @@ class ProjectView(QObject):
             self.canvas.canvas_scene.marks.highlight_nodes(self.project.scope.names_of(highlighted))
         self._highlights_trained = bool(highlighted)
 
-    def _save_overlay_setting(self, on: bool) -> None:
-        self._settings.shows_regions = on
-
-    def _save_heat_map(self, key: str) -> None:
-        self._settings.set_heat_map(self.project.store.path, key)
+    def _save_color_by(self, key: str) -> None:
+        self._settings.set_color_by(self.project.store.path, key)
 
     def _show_break(self, index: int) -> None:
         self.graph_break_requested.emit()

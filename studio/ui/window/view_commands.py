@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import partial
 
-from studio.ui.canvas.heat_map import FIGURES
+from studio.training.statistics.canvas_figures import FIGURES
+from studio.ui.canvas.coloring.color_chooser import COMMANDS
 from studio.ui.command_registry import Command
 from studio.ui.preferences.declarations import THEME
+from studio.ui.widgets.choice_palette import Choice, ChoicePalette
 from studio.ui.window import keyboard_focus
 from studio.ui.window.command_window import CommandWindow
 from studio.ui.window.project_actions import on_project, when
@@ -72,39 +74,7 @@ def view_commands(window: CommandWindow) -> Iterator[Command]:
         checked=lambda: window.is_focused,
         words="fullscreen zen hide panels",
     )
-    yield Command(
-        "view.regions",
-        "Compiled regions",
-        window.toggle_regions,
-        ("Ctrl+Shift+R",),
-        "View",
-        "regions",
-        help="Highlight compiled regions and the Python between them on the canvas",
-        enabled=is_open,
-        checked=when(window, lambda project: window.project_views[project].overlay.is_on),
-        words="fusion kernels graph breaks",
-    )
-    for key, figure in FIGURES.items():
-        yield Command(
-            f"view.color-{key}",
-            f"Color by {figure.title.lower()}",
-            on_project(window, lambda project, key=key: window.project_views[project].heat_map.toggle(key)),
-            (),
-            "View/Color by",
-            help=f"Color nodes by their share, and show it on them: {figure.help.lower()}",
-            enabled=is_open,
-            checked=when(window, lambda project, key=key: window.project_views[project].heat_map.key == key),
-        )
-    yield Command(
-        "view.measure-time",
-        "Measure time of nodes",
-        on_project(window, lambda project: window.project_views[project].heat_map.measure()),
-        (),
-        "View/Color by",
-        help="Run forward and backward of each node on a few batches in the background, and color nodes by their time",
-        enabled=is_open,
-        words="profile speed slow duration",
-    )
+    yield from _color_commands(window)
     yield Command(
         "view.layout",
         "Restore default layout",
@@ -127,6 +97,80 @@ def view_commands(window: CommandWindow) -> Iterator[Command]:
             words="mode colors night day",
             checked=lambda mode=mode: preferences.get(THEME) == mode,
         )
+
+
+def _color_commands(window: CommandWindow) -> Iterator[Command]:
+    """The figures by which the canvas is colored, one at a time."""
+    is_open = when(window, lambda _: True)
+    yield Command(
+        "view.color-by",
+        "Color by…",
+        partial(_choose_figure, window),
+        ("Ctrl+Shift+C",),
+        "View/Color by",
+        "swatch",
+        help="Choose the figure by which nodes and wires are colored",
+        enabled=is_open,
+        words="heat map overlay legend",
+    )
+    yield Command(
+        "view.color-none",
+        "No colors",
+        on_project(window, lambda project: window.project_views[project].color_by.show_figure("")),
+        (),
+        "View/Color by",
+        help="Show nodes and wires in their own colors",
+        enabled=is_open,
+        checked=when(window, lambda project: not window.project_views[project].color_by.key),
+        separated=True,
+        words="remove heat map overlay",
+    )
+    previous = "graph"
+    for key, figure in FIGURES.items():
+        yield Command(
+            f"view.color-{key}",
+            f"Color by {figure.phrase}",
+            on_project(window, lambda project, key=key: window.project_views[project].color_by.toggle(key)),
+            ("Ctrl+Shift+R",) if key == "regions" else (),
+            "View/Color by",
+            help=figure.help,
+            enabled=is_open,
+            checked=when(window, lambda project, key=key: window.project_views[project].color_by.key == key),
+            separated=figure.source != previous and figure.source != "regions",
+            words=f"heat map overlay {figure.words}",
+        )
+        previous = figure.source
+    yield Command(
+        "view.measure-time",
+        "Measure time of nodes",
+        on_project(window, lambda project: window.project_views[project].color_by.measure()),
+        (),
+        "View/Color by",
+        help="Run forward and backward of each node on a few batches in the background, and color nodes by their time",
+        enabled=is_open,
+        separated=True,
+        words="profile speed slow duration",
+    )
+
+
+def _choose_figure(window: CommandWindow) -> None:
+    """List the figures; typing filters them."""
+    if window.canvas is None:
+        return
+    window.commands.refresh()
+    palette = ChoicePalette(window.canvas, "Search figures", "Color by", "No matching figures")
+    palette.closed.connect(palette.deleteLater)
+    commands = {each.id: each for each in window.commands}
+    titles = {COMMANDS[0]: "No colors", **{f"view.color-{key}": figure.title for key, figure in FIGURES.items()}}
+    palette.open(
+        Choice(
+            title,
+            partial(window.commands.run, command),
+            "Shown" if window.commands.action(command).isChecked() else "",
+            synonyms=commands[command].words,
+        )
+        for command, title in titles.items()
+    )
 
 
 def _go_to_panel(window: CommandWindow, step: int) -> None:

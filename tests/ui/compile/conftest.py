@@ -12,7 +12,7 @@ from studio.document.model import Document
 from studio.lowering.check import check
 from studio.nodes.catalogue import catalogue
 from studio.training.staged_explanation import Stage, explain_in_stages
-from studio.ui.canvas.compile_overlay import CompileOverlay
+from studio.ui.canvas.coloring.compile_overlay import CompileOverlay
 from studio.ui.panels.compile.compile_panel import CompilePanel
 from studio.ui.project import compile_explainer as explainer_module
 from studio.ui.project.project import Project

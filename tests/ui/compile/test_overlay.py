@@ -13,8 +13,8 @@ from pytestqt.qtbot import QtBot
 
 from engine.compiler import Explanation
 from studio.document import edits
-from studio.ui.canvas.compile_overlay import CompileOverlay
-from studio.ui.canvas.region_style import RegionStyle
+from studio.ui.canvas.coloring.compile_overlay import CompileOverlay
+from studio.ui.canvas.coloring.region_style import RegionStyle
 from studio.ui.panels.compile.step_outline import RowKey
 from studio.ui.project.project import Project
 from studio.ui.theme import theme as themes
@@ -49,8 +49,8 @@ def test_shortcut_shows_and_hides_regions(
     QTest.keyClick(window.canvas, Qt.Key.Key_R, CTRL | SHIFT)
     assert overlay.is_on
     assert overlay.legend.isVisible()
-    assert window.commands.action("view.regions").isChecked()
-    assert window.settings.shows_regions
+    assert window.commands.action("view.color-regions").isChecked()
+    assert window.settings.color_by_of(project.store.path) == "regions"
     first, second, none = (color_at(window, *point) for point in points)
     style = RegionStyle(themes.current())
     assert (first, second) == (style.fill(1).name(), style.fill(2).name())

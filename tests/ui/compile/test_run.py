@@ -9,7 +9,7 @@ from pytestqt.qtbot import QtBot
 
 from engine import fit
 from studio.document import edits
-from studio.ui.canvas.compile_overlay import CompileOverlay
+from studio.ui.canvas.coloring.compile_overlay import CompileOverlay
 from studio.ui.panels.compile.compile_panel import CompilePanel
 from studio.ui.project.project import Project
 from studio.ui.window.main_window import MainWindow

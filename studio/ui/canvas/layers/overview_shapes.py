@@ -9,6 +9,7 @@ from PySide6.QtCore import QRectF
 from PySide6.QtGui import QPainter, QPainterPath
 
 from studio.document.model import Wire
+from studio.training.statistics.color_scale import Shade
 from studio.ui.canvas.canvas_style import CanvasStyle
 from studio.ui.canvas.geometry import Box
 from studio.ui.canvas.nodes.node_item import NodeItem
@@ -27,9 +28,10 @@ class AreaShapes:
     def __init__(self) -> None:
         self.nodes: set[NodeItem] = set()
         self.wires: set[WireItem] = set()
-        self.patches: dict[str | int, list[QRectF]] = {}
-        """Nodes by category, or by level of the heat map."""
-        self.paths: dict[WireRole, QPainterPath] = {}
+        self.patches: dict[str | Shade, list[QRectF]] = {}
+        """Nodes by category, or by color of their figure."""
+        self.paths: dict[WireRole | Shade, QPainterPath] = {}
+        """Wires by role, or by color of their figure."""
         self.bounds = QRectF()
         self.is_stale = True
 
@@ -112,33 +114,34 @@ class OverviewShapes:
         area.is_stale = True
 
 
-def wire_paths(wires: Iterable[WireItem]) -> dict[WireRole, QPainterPath]:
-    """The paths of wires in the scene by role, in the order of the roles."""
-    paths: defaultdict[WireRole, QPainterPath] = defaultdict(QPainterPath)
+def wire_paths(wires: Iterable[WireItem]) -> dict[WireRole | Shade, QPainterPath]:
+    """The paths of wires in the scene by role, in the order of the roles, then those that are colored by a figure."""
+    paths: defaultdict[WireRole | Shade, QPainterPath] = defaultdict(QPainterPath)
     for wire in wires:
-        paths[wire.role].addPath(wire.scene_path)
-    return {role: paths[role] for role in WireRole if role in paths}
+        paths[wire.role if wire.shade is None else wire.shade].addPath(wire.scene_path)
+    shades = sorted((key for key in paths if isinstance(key, Shade)), key=lambda shade: abs(shade.level))
+    return {key: paths[key] for key in (*WireRole, *shades) if key in paths}
 
 
-def node_patches(nodes: Iterable[NodeItem]) -> dict[str | int, list[QRectF]]:
-    """The rectangles of nodes by category, or by level of the heat map."""
-    patches: defaultdict[str | int, list[QRectF]] = defaultdict(list)
+def node_patches(nodes: Iterable[NodeItem]) -> dict[str | Shade, list[QRectF]]:
+    """The rectangles of nodes by category, or by color of their figure."""
+    patches: defaultdict[str | Shade, list[QRectF]] = defaultdict(list)
     for node in nodes:
-        patches[node.content.category if node.state.heat is None else node.state.heat].append(node_rect(node))
+        patches[node.content.category if node.state.shade is None else node.state.shade].append(node_rect(node))
     return dict(patches)
 
 
-def paint_wires(painter: QPainter, paths: Mapping[WireRole, QPainterPath], style: CanvasStyle) -> None:
+def paint_wires(painter: QPainter, paths: Mapping[WireRole | Shade, QPainterPath], style: CanvasStyle) -> None:
     painter.setBrush(style.no_brush)
-    for role, path in paths.items():
-        painter.setPen(style.wire_far[role])
+    for key, path in paths.items():
+        painter.setPen(style.wire_shade_far[key] if isinstance(key, Shade) else style.wire_far[key])
         painter.drawPath(path)
 
 
-def paint_patches(painter: QPainter, patches: Mapping[str | int, list[QRectF]], style: CanvasStyle) -> None:
+def paint_patches(painter: QPainter, patches: Mapping[str | Shade, list[QRectF]], style: CanvasStyle) -> None:
     painter.setPen(style.no_pen)
-    for category, rects in patches.items():
-        painter.setBrush(style.heat[category] if isinstance(category, int) else style.category_brush[category])
+    for key, rects in patches.items():
+        painter.setBrush(style.shade[key] if isinstance(key, Shade) else style.category_brush[key])
         painter.drawRects(rects)
 
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from PySide6.QtCore import QPointF, QRectF
 from PySide6.QtGui import QColor, QPainter, QPainterPath
 
+from studio.training.statistics.color_scale import Shade
 from studio.ui.canvas.canvas_style import NAME_PX, CanvasStyle, interface_font
 from studio.ui.canvas.level_of_detail import LevelOfDetail, Zoom
 from studio.ui.canvas.nodes.far_name import FAR_TEXT, FarName, far_name
@@ -60,8 +61,8 @@ class NodeState:
     """Keys of ports that match the wire being drawn."""
     faded: bool = False
     progress: float | None = None
-    heat: int | None = None
-    """Level of the node in a heat map; None without a heat map."""
+    shade: Shade | None = None
+    """Color of the node's figure; None while nodes are not colored by a figure."""
 
 
 def prepare_drawing(content: NodeContent, layout: NodeLayout, style: CanvasStyle) -> NodeDrawing:
@@ -128,7 +129,7 @@ def paint_node(painter: QPainter, node: NodeDrawing, state: NodeState, style: Ca
 def _paint_body(painter: QPainter, node: NodeDrawing, state: NodeState, style: CanvasStyle, zoom: Zoom) -> None:
     content = node.content
     painter.setPen(style.failed if content.error else style.border_muted if content.muted else style.border)
-    painter.setBrush(style.body if state.heat is None else style.heat[state.heat])
+    painter.setBrush(style.body if state.shade is None else style.shade[state.shade])
     painter.drawPath(node.body)
     painter.setPen(style.no_pen)
     painter.setBrush(style.header[content.category])
@@ -140,17 +141,17 @@ def _paint_body(painter: QPainter, node: NodeDrawing, state: NodeState, style: C
     painter.drawText(QPointF(28, style.baseline(HEADER / 2, "name")), node.name)
     _paint_text(painter, node, state, style)
     if node.line and node.layout.line is not None:
-        painter.setPen(style.text if content.live else style.dim)
+        painter.setPen(style.text if content.live or state.shade is not None else style.dim)
         painter.setFont(style.fonts["mono"])
         painter.drawText(QPointF(12, style.baseline(node.layout.line, "mono")), node.line)
 
 
 def _paint_text(painter: QPainter, node: NodeDrawing, state: NodeState, style: CanvasStyle) -> None:
-    """The type's title and the labels of ports, which are legible on the colors of a heat map."""
+    """The type's title and the labels of ports, which are legible on the colors of figures."""
     if not node.kind and not node.labels:
         return
     painter.setFont(style.fonts["text"])
-    painter.setPen(style.dim if state.heat is None else style.text)
+    painter.setPen(style.dim if state.shade is None else style.text)
     for label, position in node.labels:
         painter.drawText(position, label)
     if node.kind:
@@ -191,7 +192,7 @@ def _paint_patch(painter: QPainter, node: NodeDrawing, state: NodeState, style: 
     """Paint color and readable name at low zoom."""
     content = node.content
     painter.setPen(style.failed if content.error else style.category_line[content.category])
-    painter.setBrush(style.patch[content.category] if state.heat is None else style.heat[state.heat])
+    painter.setBrush(style.patch[content.category] if state.shade is None else style.shade[state.shade])
     painter.drawPath(node.body)
     pixels = round(FAR_TEXT / zoom.scale)
     if node.far_name is None or node.far_name[0] != pixels:

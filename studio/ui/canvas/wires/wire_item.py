@@ -10,6 +10,7 @@ from PySide6.QtWidgets import QGraphicsItem, QGraphicsRectItem, QStyleOptionGrap
 
 from studio.document.model import Wire
 from studio.nodes.types import PortType
+from studio.training.statistics.color_scale import Shade
 from studio.ui.canvas.geometry import Box, Point
 from studio.ui.canvas.level_of_detail import LevelOfDetail, Zoom
 from studio.ui.canvas.paint_context import PaintContext
@@ -43,6 +44,8 @@ class WireItem(QGraphicsRectItem):
         self._hovered_point: int | None = None
         self.label = ""
         self.error = ""
+        self.shade: Shade | None = None
+        """Color of the wire's figure; None while wires are not colored by a figure."""
         self.is_highlighted = False
         self.is_selected = False
         self._hovered = False
@@ -153,10 +156,16 @@ class WireItem(QGraphicsRectItem):
         """The path in the scene, also while a gesture moves the item."""
         return self.path if self._offset == (0.0, 0.0) else self.path.translated(*self._offset)
 
+    def set_shade(self, shade: Shade | None) -> None:
+        if shade != self.shade:
+            self.shade = shade
+            self.update()
+
     def pen(self) -> QPen:
         return wire_painter.pen(
             self._paint_context.style,
             self.role,
+            self.shade,
             highlighted=self.is_highlighted,
             selected=self.is_selected,
             failed=bool(self.error),

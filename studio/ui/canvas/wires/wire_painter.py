@@ -7,6 +7,7 @@ from collections.abc import Container, Sequence
 from PySide6.QtCore import QPointF, QRectF, Qt
 from PySide6.QtGui import QPainter, QPainterPath, QPen
 
+from studio.training.statistics.color_scale import Shade
 from studio.ui.canvas.canvas_style import CanvasStyle
 from studio.ui.canvas.geometry import Box, Point
 from studio.ui.canvas.level_of_detail import Zoom
@@ -26,11 +27,15 @@ def curve_path(curve: WireCurve) -> QPainterPath:
     return path
 
 
-def pen(style: CanvasStyle, role: WireRole, *, highlighted: bool, selected: bool, failed: bool) -> QPen:
+def pen(
+    style: CanvasStyle, role: WireRole, shade: Shade | None, *, highlighted: bool, selected: bool, failed: bool
+) -> QPen:
     if selected:
         return style.wire_selected
     if failed:
         return style.wire_error_highlighted if highlighted else style.wire_error
+    if shade is not None and not highlighted:
+        return style.wire_shade[shade]
     return (style.wire_highlighted if highlighted else style.wire)[role]
 
 

@@ -11,7 +11,7 @@ from PySide6.QtWidgets import QFrame, QProgressBar, QSplitter, QStackedLayout, Q
 from engine.compiler import Explanation
 from studio.document import edits
 from studio.training.regions import nodes_of_segment
-from studio.ui.canvas.region_layer import Choice
+from studio.ui.canvas.coloring.region_layer import Choice
 from studio.ui.panels.compile import row_detail
 from studio.ui.panels.compile.compile_header import STAGES, CompileHeader
 from studio.ui.panels.compile.details_pane import DetailsPane

@@ -5,7 +5,7 @@ from __future__ import annotations
 from PySide6.QtCore import QRect, QRectF, QSize, Qt
 from PySide6.QtGui import QIcon, QIconEngine, QImage, QPainter, QPen, QPixmap
 
-from studio.ui.canvas.region_style import RegionStyle
+from studio.ui.canvas.coloring.region_style import RegionStyle
 from studio.ui.theme import fonts, theme
 
 

@@ -10,7 +10,8 @@ from PySide6.QtGui import QPainter, QPaintEvent, QPen
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QWidget
 
 from studio.training.regions import RegionMap
-from studio.ui.canvas.region_style import RegionStyle
+from studio.ui.canvas.coloring.color_chooser import ColorChooser
+from studio.ui.canvas.coloring.region_style import RegionStyle
 from studio.ui.theme import fonts, theme
 from studio.ui.widgets import buttons
 from studio.ui.widgets.labels import ElidedLabel, label
@@ -33,7 +34,7 @@ class RegionLegend(QFrame):
         self.setAccessibleName("Legend of compiled regions")
         self._shown: object = None
         self._row = QHBoxLayout(self)
-        self._row.setContentsMargins(10, 4, 4, 4)
+        self._row.setContentsMargins(4, 3, 4, 3)
         self._row.setSpacing(14)
         self._samples = QHBoxLayout()
         self._samples.setSpacing(14)
@@ -47,6 +48,11 @@ class RegionLegend(QFrame):
         close = buttons.icon_button("close", "Hide compiled regions", hide, token="text-dim", size=12)
         close.setProperty("kind", "small")
         self._row.addWidget(close)
+
+    def add_chooser(self, chooser: ColorChooser) -> None:
+        """Show the list of figures before the samples."""
+        chooser.show_figure("Compiled regions")
+        self._row.insertWidget(0, chooser)
 
     def show_map(self, map: RegionMap, text: str, action: str, width: int) -> None:
         """Show samples of the drawn regions, a message, and the label of a button."""

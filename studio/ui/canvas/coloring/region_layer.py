@@ -13,12 +13,12 @@ from studio.document.model import Wire
 from studio.training.regions import KernelNodes, Region, RegionMap
 from studio.ui import number_format
 from studio.ui.canvas.canvas_style import interface_font
+from studio.ui.canvas.coloring.region_style import RegionStyle
 from studio.ui.canvas.geometry import Box, bounds
 from studio.ui.canvas.level_of_detail import LevelOfDetail
 from studio.ui.canvas.nodes.node_item import NodeItem
 from studio.ui.canvas.nodes.node_layout import CORNER
 from studio.ui.canvas.paint_context import PaintContext
-from studio.ui.canvas.region_style import RegionStyle
 from studio.ui.canvas.wires.wire_curve import WireCurve
 from studio.ui.canvas.wires.wire_item import WireItem
 

@@ -8,9 +8,9 @@ from PySide6.QtWidgets import QToolTip
 
 from studio.training.regions import RegionBreak
 from studio.ui.canvas.canvas_view import CanvasView
+from studio.ui.canvas.coloring.region_layer import Choice, RegionLayer
+from studio.ui.canvas.coloring.region_legend import RegionLegend
 from studio.ui.canvas.layers.graph_break_layer import GraphBreakLayer, marker_tooltip
-from studio.ui.canvas.region_layer import Choice, RegionLayer
-from studio.ui.canvas.region_legend import RegionLegend
 from studio.ui.project.compile_explainer import CompileExplainer
 
 _EDGE = 12

@@ -1,0 +1,1 @@
+"""Colors of nodes and wires by figures, and by compiled regions."""
