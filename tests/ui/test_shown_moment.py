@@ -2,32 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 from PySide6.QtCore import QObject, Signal
 
 from studio.training.runs.run_history import Run
 from studio.training.session_events import Measured
-from studio.training.statistics.step_statistics import StepStatistics
+from studio.training.statistics.statistics_file import StatisticsFile
+from studio.training.statistics.step_statistics import StatisticsLayout, StepStatistics
 from studio.ui.project.shown_moment import ShownMoment
 
 
-class Steps:
-    """Every 20th of 1,250 steps was measured."""
-
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
-
-    def steps(self) -> NDArray[np.int64]:
-        return np.arange(20, 1_260, 20)
-
-    def at(self, step: int) -> StepStatistics | None:
-        found = min(step, 1_240) // 20 * 20
-        return StepStatistics(found, {}, {}) if found else None
+def write_steps(folder: Path, steps: Iterable[int]) -> None:
+    """Statistics whose norms are the steps."""
+    folder.mkdir()
+    file = StatisticsFile(folder, StatisticsLayout({"a.output": ("norm", "gradient")}, {}))
+    for step in steps:
+        file.append(step, np.full(2, step, np.float32), has_gradients=True)
+    file.write()
 
 
 class Runner(QObject):
@@ -40,9 +35,12 @@ class Library(QObject):
     runs_changed = Signal()
     curves_changed = Signal()
 
-    def __init__(self) -> None:
+    def __init__(self, folder: Path) -> None:
         super().__init__()
-        self.runs = [Run(number, Path(f"run {number}"), state="done", last={"step": 1_250}) for number in (1, 2)]
+        folders = [folder / f"run {number}" for number in (1, 2)]
+        self.runs = [Run(number, each, state="done", last={"step": 1_250}) for number, each in enumerate(folders, 1)]
+        for each in folders:
+            write_steps(each, range(20, 1_260, 20))
 
 
 class Moments(ShownMoment):
@@ -50,18 +48,23 @@ class Moments(ShownMoment):
 
     count = 0
 
-    def __init__(self) -> None:
-        self.runner, self.library = Runner(), Library()
-        super().__init__(self.runner, self.library, Steps)  # pyright: ignore[reportArgumentType]
+    def __init__(self, folder: Path) -> None:
+        self.runner, self.library = Runner(), Library(folder)
+        super().__init__(self.runner, self.library)  # pyright: ignore[reportArgumentType]
         self.changed.connect(self._add)
 
     def _add(self) -> None:
         self.count += 1
 
+    def show_run(self, index: int, step: int) -> None:
+        folder = self.library.runs[index].folder
+        assert folder is not None
+        self.show(folder, step)
+
 
 @pytest.fixture
-def moment(qapp: QObject) -> Moments:
-    return Moments()
+def moment(qapp: QObject, tmp_path: Path) -> Moments:
+    return Moments(tmp_path)
 
 
 def label(moment: ShownMoment) -> str:
@@ -70,9 +73,9 @@ def label(moment: ShownMoment) -> str:
 
 def test_the_newest_run_is_followed_until_a_step_is_chosen(moment: Moments) -> None:
     assert moment.is_live and label(moment) == "Run 2, step 1,250 (measured at 1,240)"
-    moment.show(Path("run 1"), 1_001)
+    moment.show_run(0, 1_001)
     assert (moment.is_live, moment.step, label(moment)) == (False, 1_001, "Run 1, step 1,001 (measured at 1,000)")
-    moment.show(Path("run 1"), 5)
+    moment.show_run(0, 5)
     assert moment.statistics is None and label(moment) == "Run 1, step 5 (not measured)"
     moment.show(Path("elsewhere"), 7)
     assert moment.step == 5 and moment.count == 2
@@ -86,7 +89,7 @@ def test_the_run_of_this_session_is_followed_by_its_events(moment: Moments) -> N
     assert label(moment) == "Run 3, step 45 (not measured)"
     moment.runner.events.emit([Measured(StepStatistics(20, {}, {})), Measured(StepStatistics(40, {}, {}))])
     assert label(moment) == "Run 3, step 45 (measured at 40)" and moment.count == 2
-    moment.show(Path("run 1"), 100)
+    moment.show_run(0, 100)
     moment.runner.events.emit([Measured(StepStatistics(60, {}, {}))])
     assert moment.step == 100 and moment.count == 3, "a chosen step stays"
     moment.follow()
@@ -98,7 +101,7 @@ def test_the_run_of_this_session_is_followed_by_its_events(moment: Moments) -> N
     [(100, 1, 120), (100, -1, 80), (110, 1, 120), (110, -1, 100), (20, -1, 20), (1_240, 1, 1_240), (100, 10, 300)],
 )
 def test_keys_go_to_measured_steps(moment: Moments, start: int, count: int, step: int) -> None:
-    moment.show(Path("run 1"), start)
+    moment.show_run(0, start)
     moment.move(count)
     assert moment.step == step
     moment.move_to_end(first=True)
@@ -117,8 +120,17 @@ def remove(which: int) -> Callable[[Moments], None]:
 
 @pytest.mark.parametrize(("which", "has_base", "is_live"), [(0, False, False), (1, True, True)])
 def test_a_removed_run_is_shown_no_longer(moment: Moments, which: int, *, has_base: bool, is_live: bool) -> None:
-    moment.show(Path("run 2"), 100)
+    moment.show_run(1, 100)
     moment.compare(moment.at(moment.library.runs[0], 40))
     assert moment.base is not None and moment.base.title == "Run 1, step 40"
     remove(which)(moment)
     assert (moment.base is not None, moment.is_live) == (has_base, is_live)
+
+
+def test_damaged_statistics_are_a_problem_of_the_moment(moment: Moments) -> None:
+    folder = moment.library.runs[0].folder
+    assert folder is not None
+    (folder / "statistics.bin").write_bytes(b"broken")
+    moment.show(folder, 100)
+    assert moment.moment is not None and moment.statistics is None
+    assert "statistics.bin" in moment.moment.problem and not len(moment.measured_steps())

@@ -62,7 +62,7 @@ class Project(QObject):
         self.library = RunLibrary(_run_folder_of(path, self._journal), self)
         self.library.scan()
         self.runner = TrainingRunner(self.store, self.library, self)
-        self.moment = ShownMoment(self.runner, self.library, parent=self)
+        self.moment = ShownMoment(self.runner, self.library, self)
         """The step of a run whose statistics are shown."""
         self.fix_trials = FixTrialRunner(self.store, self.runner, self)
         self.store.fix_previewer.measured_text = self.fix_trials.measured_text

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -10,9 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 from PySide6.QtCore import QObject, Signal
 
+from studio.document.document_errors import FileError
 from studio.training.runs.run_history import Run
 from studio.training.session_events import Measured
-from studio.training.statistics.step_reader import NoSteps, StepReader
+from studio.training.statistics.run_statistics import RunStatistics
 from studio.training.statistics.step_statistics import StepStatistics
 from studio.ui.project.run_library import RunLibrary
 from studio.ui.project.training_runner import TrainingRunner
@@ -28,6 +28,8 @@ class Moment:
     run: Run
     step: int
     statistics: StepStatistics | None = None
+    problem: str = ""
+    """Why the statistics cannot be read."""
 
     @property
     def title(self) -> str:
@@ -43,25 +45,15 @@ class Moment:
 
 
 class ShownMoment(QObject):
-    """Follows the current run, else the newest one, until a step of a run is chosen.
-
-    Args:
-        open_run: opens the measured steps of a run folder
-    """
+    """Follows the current run, else the newest one, until a step of a run is chosen."""
 
     changed = Signal()
     """Another step is shown, or compared with."""
 
-    def __init__(
-        self,
-        runner: TrainingRunner,
-        library: RunLibrary,
-        open_run: Callable[[Path], StepReader] = NoSteps,
-        parent: QObject | None = None,
-    ) -> None:
+    def __init__(self, runner: TrainingRunner, library: RunLibrary, parent: QObject | None = None) -> None:
         super().__init__(parent)
-        self._runner, self._library, self._open_run = runner, library, open_run
-        self._readers: dict[Path, StepReader] = {}
+        self._runner, self._library = runner, library
+        self._readers: dict[Path, RunStatistics] = {}
         self._live: StepStatistics | None = None
         """The last step that the run of this session has measured."""
         self._chosen: Moment | None = None
@@ -92,8 +84,9 @@ class ShownMoment(QObject):
         if run is self._runner.run and self._live is not None:
             return Moment(run, max(run.step, self._live.step), self._live)
         if self._followed is None or self._followed.run is not run:
-            found = self._at(run, _LAST)
-            self._followed = Moment(run, run.step if found is None else max(run.step, found.step), found)
+            found, problem = self._at(run, _LAST)
+            step = run.step if found is None else max(run.step, found.step)
+            self._followed = Moment(run, step, found, problem)
         return self._followed
 
     @property
@@ -124,11 +117,16 @@ class ShownMoment(QObject):
         """The measured steps of a run, ascending; of the shown run by default."""
         run = run or self.run
         reader = None if run is None else self._reader(run)
-        return np.empty(0, np.int64) if reader is None else reader.steps()
+        if reader is None:
+            return np.empty(0, np.int64)
+        try:
+            return reader.steps()
+        except FileError:  # `moment` tells why
+            return np.empty(0, np.int64)
 
     def at(self, run: Run, step: int) -> Moment:
         """A step of a run with its statistics."""
-        return Moment(run, step, self._at(run, step))
+        return Moment(run, step, *self._at(run, step))
 
     # -- changing
 
@@ -171,16 +169,20 @@ class ShownMoment(QObject):
             self._chosen, self._followed = moment, None
             self.changed.emit()
 
-    def _reader(self, run: Run) -> StepReader | None:
+    def _reader(self, run: Run) -> RunStatistics | None:
         if run.folder is None:
             return None
         if run.folder not in self._readers:
-            self._readers[run.folder] = self._open_run(run.folder)
+            self._readers[run.folder] = RunStatistics(run.folder)
         return self._readers[run.folder]
 
-    def _at(self, run: Run, step: int) -> StepStatistics | None:
+    def _at(self, run: Run, step: int) -> tuple[StepStatistics | None, str]:
+        """The statistics of a step, and why they cannot be read."""
         reader = self._reader(run)
-        return None if reader is None else reader.at(step)
+        try:
+            return (None if reader is None else reader.at(step)), ""
+        except FileError as error:
+            return None, str(error)
 
     def _on_events(self, events: list[object]) -> None:
         measured = next((event for event in reversed(events) if isinstance(event, Measured)), None)

@@ -356,6 +356,8 @@ def _why_nothing(moment: Moment | None) -> str:
     """Why there are no statistics of a step."""
     if moment is None:
         return "Start a run to measure this"
+    if moment.problem:
+        return moment.problem
     if moment.run.is_live and not moment.step:
         return "Waiting for the first measured step"
     return f"{moment.title} was not measured"
