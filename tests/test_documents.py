@@ -18,6 +18,7 @@ from studio.document.files.project_templates import templates
 from studio.lowering.analysis.block_types import PORT_TYPES
 from studio.nodes.catalogue import catalogue
 from studio.nodes.types import TITLES
+from studio.training.statistics.canvas_figures import FIGURES
 from tests.compiled import bitwise
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -91,6 +92,7 @@ def labels() -> frozenset[str]:
     parameters = {parameter.name.replace("_", " ") for kind in catalogue() for parameter in kind.params}
     titles = {kind.title for kind in (*catalogue(), *PORT_TYPES.values())} | set(TITLES.values())
     titles |= {template.title for template in templates()}
+    titles |= {text for figure in FIGURES.values() for text in (figure.title, f"Color by {figure.phrase}")}
     trees = [parse_source(path.read_text(encoding="utf-8")) for path in (ROOT / "studio" / "ui").rglob("*.py")]
     constants = {node.value for tree in trees for node in ast.walk(tree) if isinstance(node, ast.Constant)}
     texts = {shown for text in constants if isinstance(text, str) for shown in (text.removesuffix("…"), text.title())}

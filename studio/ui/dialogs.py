@@ -169,6 +169,14 @@ def class_to_import(parent: QWidget, path: Path, classes: Sequence[str]) -> str:
     return dialog.textValue() if dialog.exec() else ""
 
 
+def step_to_show(parent: QWidget, run: str, current: int, last: int) -> int | None:
+    """Ask for a step of a run. None if it was canceled."""
+    step, is_chosen = QInputDialog.getInt(
+        parent, "Show step", f"Step of {run}, from 0 to {last:,}:", min(current, last), 0, last
+    )
+    return step if is_chosen else None
+
+
 def confirm_python_nodes(parent: QWidget, path: Path, reason: str) -> bool:
     """Ask whether the parts of a file that no graph can express become Python nodes."""
     box = _box(QMessageBox.Icon.Question, f"Import parts of {path.name} as Python nodes?", parent)

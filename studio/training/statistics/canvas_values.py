@@ -135,7 +135,7 @@ def _zero(moments: Collection[object]) -> float | None:
 
 
 def _moments(figures: Figures) -> tuple[float, float, float]:
-    """Number of values, mean and standard deviation. The number follows from the norm; it is 0 if all values are 0."""
+    """Number of values, mean and standard deviation. The number is computed from the norm: 0 if all values are 0."""
     mean, std = figures.get("mean", 0.0), figures["std"]
     square = mean * mean + std * std
     norm = figures.get("norm", 0.0)

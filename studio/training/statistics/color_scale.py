@@ -120,7 +120,7 @@ def fitted_scale(kind: ScaleKind, values: Iterable[float], around: ColorScale | 
         case "ratio":
             powers = [abs(math.log2(value)) for value in found if value > 0]
             scale = ColorScale(
-                kind, 0.0, min(2.0 ** max(math.ceil(max(powers, default=1.0) - 1e-9), 1), _LARGEST_RATIO)
+                kind, 0.0, min(2.0 ** max(math.ceil(max(powers, default=1.0) - 1e-6), 1), _LARGEST_RATIO)
             )
             scale = ColorScale(kind, 1 / scale.high, scale.high)
         case "difference":
@@ -136,8 +136,8 @@ def _decades(values: list[float]) -> ColorScale:
     """Whole powers of 10 around positive values."""
     if not values:
         return ColorScale("log", 0.1, 1.0)
-    high = math.ceil(math.log10(max(values)) - 1e-9)
-    low = max(math.floor(math.log10(min(values)) + 1e-9), high - _DECADES)
+    high = math.ceil(math.log10(max(values)) - 1e-6)
+    low = max(math.floor(math.log10(min(values)) + 1e-6), high - _DECADES)
     return ColorScale("log", 10.0 ** min(low, high - 1), 10.0**high)
 
 

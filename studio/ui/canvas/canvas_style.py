@@ -164,7 +164,7 @@ def shade_color(theme: Theme, shade: Shade) -> QColor:
 
 
 def shade_pen(theme: Theme, shade: Shade) -> QPen:
-    """The pen of a wire: thicker for larger figures, so that they are not told apart by color alone."""
+    """The pen of a wire: thicker for larger figures, so that color is not the only difference."""
     plain, share = theme.color("border-strong"), 0.0
     color = plain
     match shade.kind:

@@ -62,7 +62,7 @@ class SceneMarks:
         wires: Mapping[Wire, Shade] | None = None,
         figures: Mapping[str, str] = MappingProxyType({}),
     ) -> None:
-        """Color nodes and wires by a figure, and show figures on nodes. None: nodes or wires have their own colors.
+        """Color nodes and wires by a figure, and show figures on nodes. None: not colored.
 
         Those that are absent have no figure.
         """

@@ -90,7 +90,7 @@ class ProjectView(QObject):
             ],
             several=self._group_button,
         )
-        self.runs = RunsPanel(store, runner, project.library, settings)
+        self.runs = RunsPanel(store, runner, project.library, project.moment, settings)
         self.problems = ProblemsPanel(store, project.fix_trials)
         self.previewer = DataPreviewer(store, self)
         self.data = DataPanel(store, self.previewer)

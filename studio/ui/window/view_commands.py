@@ -119,7 +119,7 @@ def _color_commands(window: CommandWindow) -> Iterator[Command]:
         on_project(window, lambda project: window.project_views[project].color_by.show_figure("")),
         (),
         "View/Color by",
-        help="Show nodes and wires in their own colors",
+        help="Show nodes and wires in the colors of their types",
         enabled=is_open,
         checked=when(window, lambda project: not window.project_views[project].color_by.key),
         separated=True,

@@ -12,13 +12,21 @@ from studio.ui.panels.inspector.code_window import selected_code, show_code_wind
 from studio.ui.window.command_window import CommandWindow
 from studio.ui.window.context_help import show_context_help
 from studio.ui.window.file_commands import file_commands
+from studio.ui.window.moment_commands import moment_commands
 from studio.ui.window.project_actions import on_canvas, on_project, when
 from studio.ui.window.training_commands import training_commands
 from studio.ui.window.view_commands import view_commands
 
 
 def window_commands(window: CommandWindow) -> tuple[Command, ...]:
-    return (*file_commands(window), *_edit(window), *view_commands(window), *training_commands(window), *_help(window))
+    return (
+        *file_commands(window),
+        *_edit(window),
+        *view_commands(window),
+        *training_commands(window),
+        *moment_commands(window),
+        *_help(window),
+    )
 
 
 def _edit(window: CommandWindow) -> Iterator[Command]:

@@ -10,7 +10,6 @@ from PySide6.QtCore import QPoint, QPointF, Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QToolTip
 from pytestqt.qtbot import QtBot
-from tests.ui.canvas.test_heat_map import document
 
 from studio.document import edits
 from studio.document.blocks.block_edits import edit_block
@@ -19,6 +18,7 @@ from studio.document.model import Node
 from studio.ui import dialogs
 from studio.ui.canvas.comparison.canvas_comparison import CanvasComparison
 from studio.ui.window.main_window import MainWindow
+from tests.ui.canvas.test_color_by import document
 from tests.ui.conftest import MakeWindow
 
 

@@ -10,7 +10,6 @@ from PySide6.QtCore import QPoint, QPointF, Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QToolTip
 from pytestqt.qtbot import QtBot
-from tests.ui.canvas.test_heat_map import document
 
 from studio.document import edits
 from studio.document.model import Node
@@ -19,6 +18,7 @@ from studio.ui.canvas.canvas_view import CanvasView
 from studio.ui.canvas.wires import wire_statistics_tooltip
 from studio.ui.window.main_window import MainWindow
 from tests.ui.canvas.conftest import wire
+from tests.ui.canvas.test_color_by import document
 from tests.ui.conftest import MakeWindow
 
 

@@ -70,7 +70,9 @@ class ColorBy(QObject):
         self._live = QTimer(self)
         self._live.setSingleShot(True)
         self._live.setInterval(_LIVE_MS)
-        self._live.timeout.connect(self._refresh)
+        self._live.timeout.connect(self._catch_up)
+        self._is_behind = False
+        """Whether a step was measured after the one whose figures are shown."""
         overlay.legend.add_chooser(ColorChooser(self._find_action))
         overlay.toggled.connect(self._on_regions_toggled)
         view.tooltip_sources.append(self._tooltip)
@@ -141,15 +143,22 @@ class ColorBy(QObject):
         figure = FIGURES.get(self._key)
         if figure is None or figure.source not in ("step", "device"):
             return
-        if not self._moment.is_live:
+        run = self._moment.run
+        if self._moment.is_live and run is not None and run.is_live and self._live.isActive():
+            self._is_behind = True
+        else:
             self._refresh()
-        elif not self._live.isActive():
+            self._live.start()
+
+    def _catch_up(self) -> None:
+        if self._is_behind:
+            self._refresh()
             self._live.start()
 
     def _refresh(self, *_: object) -> None:
         figure = FIGURES.get(self._key)
         self._shown = None
-        self._live.stop()
+        self._is_behind = False
         match figure.source if figure is not None else "":
             case "graph":
                 assert figure is not None

@@ -63,7 +63,7 @@ class ColorLegend(QFrame):
             row.addWidget(widget)
         for bar in (self.bar, *self.class_bars, self.none, self.broken):
             bar.hovered.connect(highlight)
-        self.action = buttons.text_button("", self._act, kind="link")
+        self.action = buttons.text_button("Measure", self._act, kind="link")
         row.addWidget(self.action)
         self._run: Callable[[], object] = lambda: None
         self.close_button = buttons.icon_button("close", "Remove the colors", hide, token="text-dim", size=12)
@@ -106,7 +106,7 @@ class ColorLegend(QFrame):
         """Show where the figures come from, and a button. An action without `run` is disabled."""
         self.source.setText(text)
         self.source.setVisible(bool(text))
-        self.action.setText(action)
+        self.action.setText(action or self.action.text())
         self.action.setVisible(bool(action))
         self.action.setEnabled(run is not None)
         self._run = run or (lambda: None)

@@ -7,8 +7,9 @@ from collections.abc import Sequence
 
 import numpy as np
 import pyqtgraph as pg
-from PySide6.QtCore import QEvent, QPointF, Signal
-from PySide6.QtGui import QColor, QMouseEvent, QPaintEvent, QPen
+from pyqtgraph.GraphicsScene.mouseEvents import MouseClickEvent
+from PySide6.QtCore import QEvent, QPoint, QPointF, Qt, Signal
+from PySide6.QtGui import QColor, QContextMenuEvent, QKeyEvent, QMouseEvent, QPaintEvent, QPen
 from PySide6.QtWidgets import QWidget
 
 from studio.training.runs.curves import Axis
@@ -19,7 +20,11 @@ from studio.ui import number_format
 from studio.ui.panels.runs.crosshair_readout import CrosshairReadout, Reading
 from studio.ui.panels.runs.curves_item import CurvesItem, PlotOptions, run_color
 from studio.ui.panels.runs.plot_axis import PlotAxis
+from studio.ui.panels.runs.step_marker import StepMarker
 from studio.ui.theme import fonts, theme
+
+_PAGE = 10
+"""Measured steps that Page Up, Page Down and the arrow keys with Shift skip."""
 
 AXES: dict[Axis, str] = {"epoch": "Epoch", "step": "Step", "seconds": "Training time (s)"}
 
@@ -27,6 +32,14 @@ AXES: dict[Axis, str] = {"epoch": "Epoch", "step": "Step", "seconds": "Training 
 class CurvePlot(pg.PlotWidget):
     hovered = Signal(object)
     """X coordinate under the pointer; None when the pointer leaves."""
+    step_dragged = Signal(float)
+    """Position on the horizontal axis to which the marker of the shown step was dragged."""
+    steps_moved = Signal(int)
+    """A key asked for the measured step that is this number of steps later."""
+    end_requested = Signal(bool)
+    """A key asked for the first measured step (True) or the last one."""
+    menu_requested = Signal(float, QPoint)
+    """A menu was asked for at a position on the horizontal axis, and on the screen."""
 
     def __init__(self, quantity: str, parent: QWidget | None = None) -> None:
         self.item = pg.PlotItem(axisItems={side: PlotAxis(side) for side in ("left", "bottom")})
@@ -52,6 +65,12 @@ class CurvePlot(pg.PlotWidget):
         self._cross.hide()
         self.item.addItem(self._cross, ignoreBounds=True)
         self._readout = CrosshairReadout(self)
+        self.marker, self.base_marker = StepMarker(), StepMarker(is_base=True)
+        for marker in (self.base_marker, self.marker):
+            self.item.addItem(marker, ignoreBounds=True)
+        self.marker.sigDragged.connect(self._drag)
+        assert self.sceneObj is not None
+        self.sceneObj.sigMouseClicked.connect(self._click)
         for side in ("left", "bottom"):  # before there are values: later, the call itself scales an axis below 1
             self.getAxis(side).enableAutoSIPrefix(False)
         theme.manager().changed.connect(self._apply_theme)
@@ -85,6 +104,11 @@ class CurvePlot(pg.PlotWidget):
         if x is None or not shows_values:
             self._readout.hide()
 
+    def mark_steps(self, shown: float | None, base: float | None) -> None:
+        """Mark the shown step and the one that it is compared with, by positions on the axis; None: no mark."""
+        for marker, at in ((self.marker, shown), (self.base_marker, base)):
+            marker.show_at(None if at is None or (self.shown.log_x and at <= 0) else self._to_view(at))
+
     def paintEvent(self, ev: QPaintEvent) -> None:
         began = time.perf_counter()
         super().paintEvent(ev)
@@ -96,6 +120,25 @@ class CurvePlot(pg.PlotWidget):
     def mouseMoveEvent(self, ev: QMouseEvent) -> None:
         super().mouseMoveEvent(ev)
         self._hover(self.mapToScene(ev.position().toPoint()))
+
+    def keyPressEvent(self, ev: QKeyEvent) -> None:
+        steps = {Qt.Key.Key_Left: -1, Qt.Key.Key_Right: 1, Qt.Key.Key_PageUp: -_PAGE, Qt.Key.Key_PageDown: _PAGE}
+        key = Qt.Key(ev.key())
+        if key in steps:
+            is_fast = ev.modifiers() & Qt.KeyboardModifier.ShiftModifier and abs(steps[key]) == 1
+            self.steps_moved.emit(steps[key] * (_PAGE if is_fast else 1))
+        elif key in (Qt.Key.Key_Home, Qt.Key.Key_End):
+            self.end_requested.emit(key == Qt.Key.Key_Home)
+        else:
+            super().keyPressEvent(ev)
+
+    def contextMenuEvent(self, event: QContextMenuEvent) -> None:
+        """Open the menu of the marker with a key; the mouse opens one where it is clicked."""
+        event.accept()
+        if event.reason() == QContextMenuEvent.Reason.Keyboard:
+            at = self.marker.at if self.marker.isVisible() else self.getViewBox().viewRect().center().x()
+            center = self.viewport().mapToGlobal(self.viewport().rect().center())
+            self.menu_requested.emit(self._from_view(at), center)
 
     def changeEvent(self, ev: QEvent) -> None:
         super().changeEvent(ev)
@@ -126,6 +169,8 @@ class CurvePlot(pg.PlotWidget):
         self._label_axes()
         self.showGrid(x=False, y=True, alpha=0.6)
         self._cross.setPen(self._pen(colors.color("border-strong")))
+        self.marker.set_color(colors.color("accent"), self.devicePixelRatioF())
+        self.base_marker.set_color(colors.color("text-dim"), self.devicePixelRatioF())
         self.curves.update()
 
     def _label_axes(self) -> None:
@@ -139,13 +184,29 @@ class CurvePlot(pg.PlotWidget):
         pen.setCosmetic(True)
         return pen
 
+    # -- the shown step
+
+    def _to_view(self, position: float) -> float:
+        return float(np.log10(position)) if self.shown.log_x else position
+
+    def _from_view(self, x: float) -> float:
+        return 10 ** min(x, 300.0) if self.shown.log_x else x
+
+    def _drag(self, marker: StepMarker) -> None:
+        self.step_dragged.emit(self._from_view(marker.at))
+
+    def _click(self, event: MouseClickEvent) -> None:
+        if event.button() == Qt.MouseButton.RightButton:
+            x = self.getViewBox().mapSceneToView(event.scenePos()).x()
+            self.menu_requested.emit(self._from_view(x), event.screenPos().toPoint())
+
     # -- values under the pointer
 
     def _hover(self, position: QPointF) -> None:
         box = self.getViewBox()
         readings: list[Reading] = []
         x = box.mapSceneToView(position).x()
-        at = 10 ** min(x, 300.0) if self.shown.log_x else x
+        at = self._from_view(x)
         if box.sceneBoundingRect().contains(position):
             readings = [
                 Reading(run.name, kind, value, run_color(run))

@@ -24,13 +24,16 @@ from studio.training.runs.run_comparison import varying_settings
 from studio.training.runs.run_history import Run
 from studio.ui.panels.runs.curve_plot import CurvePlot, PlotOptions
 from studio.ui.panels.runs.file_job_bar import FileJobBar
+from studio.ui.panels.runs.moment_bar import MomentBar
 from studio.ui.panels.runs.plot_toolbar import PlotToolbar
 from studio.ui.panels.runs.run_actions import RUN_ACTIONS, RunActions
 from studio.ui.panels.runs.run_details import RunDetails
 from studio.ui.panels.runs.run_list import RunList
+from studio.ui.panels.runs.step_scrubber import StepScrubber
 from studio.ui.panels.runs.trash_bar import TrashBar
 from studio.ui.project.project_store import ProjectStore
 from studio.ui.project.run_library import RunLibrary
+from studio.ui.project.shown_moment import ShownMoment
 from studio.ui.project.training_runner import TrainingRunner
 from studio.ui.settings import Settings
 from studio.ui.theme import icons, theme
@@ -67,6 +70,7 @@ class RunsPanel(QWidget):
         store: ProjectStore,
         runner: TrainingRunner,
         library: RunLibrary,
+        moment: ShownMoment,
         settings: Settings,
         parent: QWidget | None = None,
     ) -> None:
@@ -97,6 +101,8 @@ class RunsPanel(QWidget):
         self.list = RunList(settings.hidden_columns)
         self.list.setMinimumWidth(_MIN_LIST_WIDTH)
         self.run_actions = RunActions(store, runner, library, lambda: self.list.selected, self)
+        self.scrubber = StepScrubber(moment, self)
+        self.moment_bar = MomentBar(moment, library)
         self.details = RunDetails(self.run_actions, store.catalogue)
         self._stack = QStackedLayout(self)
         self._stack.addWidget(self._empty)
@@ -120,6 +126,7 @@ class RunsPanel(QWidget):
         for plot in self.plots.values():
             if plot.isVisible():
                 plot.show_runs(runs, self._shown, self._highlighted)
+        self.scrubber.show_runs(runs, self._shown)
         self.list.table.refresh()
         self._draw_seconds = 0.0 if is_first else time.perf_counter() - began  # plots are created once
 
@@ -163,6 +170,7 @@ class RunsPanel(QWidget):
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(0)
         column.addWidget(self.bar)
+        column.addWidget(self.moment_bar)
         self._panes = QSplitter(Qt.Orientation.Horizontal)
         self._panes.addWidget(scroll)
         self._panes.addWidget(self.details)
@@ -347,6 +355,7 @@ class RunsPanel(QWidget):
         if (first := next(iter(self.plots.values()), None)) is not None:
             plot.setXLink(first)
         plot.hovered.connect(partial(self._point, plot))
+        self.scrubber.add(plot)
         self.plots[quantity] = plot
         self._plots.addWidget(plot, 1)
 

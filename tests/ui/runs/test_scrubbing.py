@@ -1,0 +1,184 @@
+"""Steps of finished and running runs on the canvas, chosen with the mouse and keys in the plots."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+from PySide6.QtCore import QPoint, QPointF, Qt
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QMenu
+from pytestqt.qtbot import QtBot
+
+from studio.training.statistics.color_scale import LEVELS, NO_FIGURE, Shade
+from studio.training.statistics.statistics_file import StatisticsFile
+from studio.training.statistics.step_statistics import StatisticsLayout
+from studio.ui.canvas.canvas_style import shade_color
+from studio.ui.panels.runs.runs_panel import RunsPanel
+from studio.ui.project.project import Project
+from studio.ui.theme import theme
+from studio.ui.window.main_window import MainWindow
+from tests.ui.runs.hand import MakeRun, digits
+
+OpenProject = Callable[[], tuple[Project, RunsPanel]]
+FIGURES = ("mean", "std", "norm", "nan", "infinite", "gradient")
+
+
+def write_statistics(folder: Path, factor: float = 1.0, last: int = 80) -> None:
+    """Statistics of every 20th step, whose gradient norms shrink tenfold each 20 steps, from the last layer on."""
+    layout = StatisticsLayout({"hidden.output": FIGURES, "logits.output": FIGURES}, {})
+    (folder / "statistics.bin").unlink(missing_ok=True)
+    file = StatisticsFile(folder, layout)
+    for step in range(20, last + 1, 20):
+        gradient = factor * 10.0 ** (-step / 20)
+        numbers = [0, 1, 8, 0, 0, gradient / 100, 0, 1, 8, 0, 0, gradient]
+        file.append(step, np.array(numbers, np.float32), has_gradients=True)
+    file.write()
+
+
+@pytest.fixture
+def opened(make_run: MakeRun, open_project: OpenProject, window: MainWindow) -> tuple[Project, RunsPanel]:
+    """A finished run of 90 steps, colored by gradient norm."""
+    write_statistics(make_run(digits(epochs=2)))
+    project, panel = open_project()
+    panel.bar.axis.setCurrentIndex(1)
+    panel.bar.axis.activated.emit(1)
+    panel.draw()
+    window.commands.run("view.color-gradient")
+    return project, panel
+
+
+def position(panel: RunsPanel, step: float) -> QPoint:
+    """Where a step is in the plot of the loss, on the lower half of the line."""
+    plot = panel.plots["loss"]
+    box = plot.getViewBox()
+    scene = box.mapViewToScene(QPointF(step, 0))
+    return plot.mapFromScene(QPointF(scene.x(), box.sceneBoundingRect().center().y()))
+
+
+def drag(panel: RunsPanel, start: float, end: float) -> None:
+    viewport = panel.plots["loss"].viewport()
+    begin, goal = position(panel, start), position(panel, end)
+    QTest.mouseMove(viewport, begin)
+    QTest.mousePress(viewport, Qt.MouseButton.LeftButton, pos=begin)
+    for share in (0.3, 0.6, 1.0):
+        QTest.mouseMove(viewport, begin + (goal - begin) * share)
+        QTest.qWait(20)  # pyqtgraph drops moves that follow each other closely
+    QTest.mouseRelease(viewport, Qt.MouseButton.LeftButton, pos=goal)
+
+
+def shades(window: MainWindow) -> dict[str, Shade | None]:
+    assert window.canvas is not None
+    nodes = window.canvas.canvas_scene.nodes
+    return {name: nodes[name].state.shade for name in ("digits", "hidden", "logits")}
+
+
+def pixel(window: MainWindow, name: str) -> str:
+    """The color of a node on the screen."""
+    canvas = window.canvas
+    assert canvas is not None
+    box = canvas.canvas_scene.nodes[name].box
+    at = canvas.camera.to_view(QPointF(box.right - 8, box.bottom - 4)).toPoint()
+    return canvas.viewport().grab().toImage().pixelColor(at).name()
+
+
+def color(shade: Shade | None) -> str:
+    assert shade is not None
+    return shade_color(theme.current(), shade).name()
+
+
+def test_dragging_the_marker_of_a_finished_run_recolors_the_canvas(
+    window: MainWindow, opened: tuple[Project, RunsPanel], qtbot: QtBot
+) -> None:
+    project, panel = opened
+    marker, legend = panel.plots["loss"].marker, window.project_views[project].color_by.legend
+    assert marker.isVisible() and project.moment.is_live
+    assert panel.moment_bar.text.text() == "Run 1, step 90 (measured at 80)"
+    before = shades(window)
+    assert before["digits"] == NO_FIGURE and pixel(window, "hidden") == color(before["hidden"])
+    drag(panel, 90, 26)
+    assert not project.moment.is_live and project.moment.step in range(22, 30)
+    assert legend.source.text() == panel.moment_bar.text.text() == f"{project.moment.moment.title} (measured at 20)"
+    after = shades(window)
+    assert after["logits"] == Shade("amount", LEVELS) != before["logits"]
+    assert [pixel(window, name) for name in after] == [color(shade) for shade in after.values()]
+    assert window.canvas is not None
+    wires = {wire.source.node: item.shade for wire, item in window.canvas.canvas_scene.wires.items()}
+    assert (wires["hidden"], wires["logits"]) == (after["hidden"], after["logits"])
+    assert (legend.low.text(), legend.high.text()) == ("1e-6", "1e-1"), "of all steps"
+    QTest.mouseClick(panel.moment_bar.follow, Qt.MouseButton.LeftButton)
+    assert project.moment.is_live and shades(window) == before
+
+
+def test_keys_go_from_one_measured_step_to_the_next(window: MainWindow, opened: tuple[Project, RunsPanel]) -> None:
+    project, panel = opened
+    plot, moment = panel.plots["loss"], project.moment
+    plot.setFocus()
+    steps: list[int] = []
+    for key in (Qt.Key.Key_Home, Qt.Key.Key_Right, Qt.Key.Key_Left, Qt.Key.Key_End, Qt.Key.Key_PageUp):
+        QTest.keyClick(plot, key)
+        steps.append(moment.step)
+    assert steps == [20, 40, 20, 80, 20]
+    assert plot.marker.at == 20
+    for key, step in ((Qt.Key.Key_Period, 40), (Qt.Key.Key_Comma, 20)):
+        QTest.keyClick(window, key, Qt.KeyboardModifier.AltModifier)
+        assert moment.step == step
+    QTest.keyClick(window, Qt.Key.Key_Slash, Qt.KeyboardModifier.AltModifier)
+    assert moment.is_live
+
+
+def choose(menu: QMenu, text: str) -> None:
+    """Choose the entry that begins with a text, with the mouse."""
+    action = next(action for action in menu.actions() if action.text().startswith(text))
+    QTest.mouseClick(menu, Qt.MouseButton.LeftButton, pos=menu.actionGeometry(action).center())
+
+
+def test_two_steps_are_compared_by_ratios(window: MainWindow, opened: tuple[Project, RunsPanel]) -> None:
+    project, panel = opened
+    colors = window.project_views[project].color_by
+    panel.plots["loss"].setFocus()
+    QTest.keyClick(panel.plots["loss"], Qt.Key.Key_Home)
+    menu = panel.moment_bar.compare.menu()
+    menu.popup(panel.moment_bar.compare.mapToGlobal(QPoint(0, 20)))
+    choose(menu, "This step")
+    QTest.keyClick(panel.plots["loss"], Qt.Key.Key_Right)
+    assert colors.values.nodes == pytest.approx({"hidden": 0.1, "logits": 0.1}, rel=1e-5)
+    shade = shades(window)["logits"]
+    assert shade is not None and shade.kind == "change" and shade.level < 0
+    assert pixel(window, "logits") == color(shade)
+    assert colors.legend.source.text() == "Run 1, step 40 compared with Run 1, step 20"
+    assert (colors.legend.low.text(), colors.legend.high.text()) == ("×0.062", "×16")
+    assert panel.plots["loss"].base_marker.isVisible() and panel.plots["loss"].base_marker.at == 20
+    QTest.mouseClick(colors.legend.action, Qt.MouseButton.LeftButton)
+    assert project.moment.base is None and shades(window)["logits"].kind == "amount"
+
+
+def test_two_runs_are_compared(window: MainWindow, make_run: MakeRun, open_project: OpenProject, qtbot: QtBot) -> None:
+    for factor in (1.0, 4.0):
+        write_statistics(make_run(digits(epochs=1), seed=int(factor)), factor, last=40)
+    project, panel = open_project()
+    window.commands.run("view.color-gradient")
+    assert panel.moment_bar.text.text() == "Run 2, step 45 (measured at 40)"
+    menu = panel.moment_bar.compare.menu()
+    menu.popup(panel.moment_bar.compare.mapToGlobal(QPoint(0, 20)))
+    choose(menu, "Run 1, step ")
+    assert window.project_views[project].color_by.values.nodes["logits"] == pytest.approx(4, rel=1e-5)
+
+
+def test_the_legend_explains_a_color_and_highlights_its_nodes(
+    window: MainWindow, opened: tuple[Project, RunsPanel]
+) -> None:
+    project, _ = opened
+    legend = window.project_views[project].color_by.legend
+    assert window.canvas is not None
+    nodes = window.canvas.canvas_scene.nodes
+    shade = nodes["logits"].state.shade
+    assert shade is not None
+    QTest.mouseMove(legend.bar, legend.bar.center_of(shade))
+    assert {name for name, item in nodes.items() if item.state.highlighted} == {"logits"}
+    assert legend.bar._describe(shade).endswith(": 1 node")
+    QTest.mouseMove(legend.none, QPoint(4, 4))
+    highlighted = {name for name, item in nodes.items() if item.state.highlighted}
+    assert highlighted == set(nodes) - {"hidden", "logits"}
