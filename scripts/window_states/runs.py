@@ -8,6 +8,7 @@ from PySide6.QtTest import QTest
 
 from screenshots import open_template, until
 from studio.document import edits
+from studio.training.probing.probe_list import Probe
 from studio.ui.project.project import Project
 from studio.ui.window.main_window import MainWindow
 from window_states.registry import ARABIC, EMOJI, LATIN, state
@@ -189,3 +190,16 @@ def autograd_selected(window: MainWindow, folder: Path) -> None:
 def trial_learning_rate_running(window: MainWindow, folder: Path) -> None:
     open_template(window, "digits-cnn")
     window.find_rate()
+
+
+@state("probes")
+def probes_of_a_network(window: MainWindow, folder: Path) -> None:
+    project = open_template(window, "digits-cnn")
+    window.docks["probes"].reveal()
+    view = window.project_views[project]
+    shown = (("conv1", "output", "images"), ("logits", "output", "projection"), ("relu2", "output", "histogram"))
+    view.probe_store.add([Probe(node, name, view=kind) for node, name, kind in shown])
+    view.probe_store.add([Probe("conv2", "weight", "parameter", is_gradient=True), Probe("accuracy", "missing")])
+    until(lambda: all(tile.result.view or tile.result.problem for tile in view.probes.tiles.values()))
+    view.probe_computer.verify()
+    until(lambda: not view.probe_computer.is_busy)

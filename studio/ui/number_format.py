@@ -59,6 +59,13 @@ def norm(value: float) -> str:
     return f"{value:.2g}" if 1e-3 <= value < 1e4 or value == 0 else f"{value:.1e}"
 
 
+def short(value: float) -> str:
+    """A value with two significant digits, for the ends of a scale."""
+    if value != value or value in (float("inf"), float("-inf")):
+        return measured(value)
+    return f"{value:.2g}" if 1e-3 <= abs(value) < 1e4 or value == 0 else f"{value:.1e}"
+
+
 def size(value: int) -> str:
     """Bytes: ``12.4 MB``."""
     if value < 1000:

@@ -10,7 +10,7 @@ from PySide6.QtCore import QByteArray, QSettings
 
 from studio.ui.preferences.preferences import Preferences
 
-LAYOUT_VERSION = 4
+LAYOUT_VERSION = 5
 """Increase it when docks are added or renamed, so that old layouts are ignored."""
 
 
@@ -82,6 +82,27 @@ class Settings:
         self._store.setValue("color_by", key)
         if project is not None:
             self._store.setValue(f"{_key(project)}/color_by", key)
+
+    def probes_of(self, project: Path | None) -> str:
+        """The probes of a project as JSON text; see `probe_list`. Empty without a project file."""
+        return "" if project is None else str(self._store.value(f"{_key(project)}/probes", ""))
+
+    def set_probes(self, project: Path | None, probes: str) -> None:
+        """Store the probes of a project that has a file."""
+        if project is not None:
+            self._store.setValue(f"{_key(project)}/probes", probes)
+
+    @property
+    def probe_interval(self) -> int:
+        """Steps between two updates of the probes while a run trains; 0 for none."""
+        try:
+            return min(max(int(str(self._store.value("probes/interval", 20))), 0), 1_000_000)
+        except ValueError:
+            return 20
+
+    @probe_interval.setter
+    def probe_interval(self, value: int) -> None:
+        self._store.setValue("probes/interval", value)
 
     @property
     def node_usage(self) -> str:

@@ -24,6 +24,7 @@ def canvas_commands(current: Callable[[], CanvasView | None], scope: QWidget) ->
         *_editing(make),
         *_framing(make),
         *_wiring(make),
+        *_probing(make),
         *_selecting(make),
         *_viewing(make),
         *arranging_commands(make),
@@ -82,7 +83,7 @@ def _editing(make: CanvasCommandFactory) -> tuple[Command, ...]:
         make(
             "delete",
             "Delete",
-            lambda v: v.canvas_actions.delete(),
+            lambda v: v.delete(),
             "Del",
             "Backspace",
             menu="Edit",
@@ -235,6 +236,56 @@ def _wiring(make: CanvasCommandFactory) -> tuple[Command, ...]:
             reason="Select wires with reroute points",
         ),
     )
+
+
+def _probing(make: CanvasCommandFactory) -> tuple[Command, ...]:
+    menu = "Edit/Probe"
+    return (
+        make(
+            "probe",
+            "Probe the selection",
+            lambda v: v.probes and v.probes.probe_selection(),
+            "Shift+P",
+            menu=menu,
+            icon="eye",
+            when=_has_probed,
+            reason="Select a wire or a node",
+            words="watch values activations tensor histogram feature maps attention",
+        ),
+        make(
+            "probe-gradient",
+            "Probe the gradient of the selection",
+            lambda v: v.probes and v.probes.probe_selection(is_gradient=True),
+            menu=menu,
+            when=_has_probed,
+            reason="Select a wire or a node",
+            words="watch backward",
+        ),
+        make(
+            "check-probes",
+            "Check probes by recomputation",
+            lambda v: v.probes and v.probes.verify(),
+            menu=menu,
+            icon="check",
+            separated=True,
+            when=lambda v: v.probes is not None and v.probes.has_probes,
+            reason="The project has no probes",
+            words="verify replay difference",
+        ),
+        make(
+            "close-probes",
+            "Close all probes",
+            lambda v: v.probes and v.probes.close_all(),
+            menu=menu,
+            when=lambda v: v.probes is not None and v.probes.has_probes,
+            reason="The project has no probes",
+            words="remove delete",
+        ),
+    )
+
+
+def _has_probed(view: CanvasView) -> bool:
+    return bool(view.store.selection or view.canvas_scene.selection.wires)
 
 
 def _framing(make: CanvasCommandFactory) -> tuple[Command, ...]:

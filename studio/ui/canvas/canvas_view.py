@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import cast
+from typing import Protocol, cast
 
 from PySide6.QtCore import QEvent, QPoint, QPointF, QRect, QRectF, QSize, Qt, Signal
 from PySide6.QtGui import (
@@ -62,6 +62,21 @@ _NOTCH = 120.0
 """Angle delta of one notch of a mouse wheel."""
 
 
+class ProbeCommands(Protocol):
+    """What commands need of the probes of a project."""
+
+    @property
+    def has_probes(self) -> bool: ...
+
+    def probe_selection(self, *, is_gradient: bool = False) -> None:
+        """Add probes of the selected wires or nodes."""
+
+    def verify(self) -> None:
+        """Check the shown values by recomputation."""
+
+    def close_all(self) -> None: ...
+
+
 class CanvasView(QGraphicsView):
     """The view of one document. `canvas_commands` creates its commands and keys."""
 
@@ -106,6 +121,10 @@ class CanvasView(QGraphicsView):
         self._pointer_controller = PointerController(self.context)
         self.tooltip_sources: list[TooltipSource] = []
         """Functions that add a paragraph to the tooltip."""
+        self.delete_hooks: list[Callable[[], bool]] = []
+        """Functions that Delete calls first. One that returns True has deleted what was selected."""
+        self.probes: ProbeCommands | None = None
+        """The probes of the project. The window sets them."""
         self._has_panned = False
         """Whether the canvas was panned since the last full repaint."""
         self._shown = False
@@ -200,6 +219,11 @@ class CanvasView(QGraphicsView):
     def open_search(self) -> None:
         """Open the search palette at the pointer, or at the center of the view."""
         self.overlays.open_search(self._pointer_position)
+
+    def delete(self) -> None:
+        """Delete what is selected."""
+        if not any(hook() for hook in self.delete_hooks):
+            self.canvas_actions.delete()
 
     def paste(self, *, with_inputs: bool = False) -> None:
         """Paste at the pointer, or at the center of the view."""

@@ -24,6 +24,7 @@ _BOTTOM = {
     "code": "Code",
     "log": "Log",
     "history": "History",
+    "probes": "Probes",
 }
 _BESIDE = {"lesson": ("Lesson", QSize(300, 600), "palette")}
 """Docks that are closed by default, and the dock whose tabs they join."""

@@ -53,7 +53,7 @@ from studio.ui.window.welcome_page import WelcomePage
 from studio.ui.window.window_commands import window_commands
 
 _SIZE = QSize(1440, 900)
-_COMPUTING_DOCKS = ("autograd", "compile", "data")
+_COMPUTING_DOCKS = ("autograd", "compile", "data", "probes")
 """Docks whose panels compute only while visible."""
 
 
@@ -450,9 +450,12 @@ class MainWindow(CommandWindow):
     def _set_panel_visible(self, dock: str, visible: bool) -> None:
         """Tell a panel whether it is visible, so that hidden panels do not compute."""
         for project, project_view in self.project_views.items():
-            panel = {"autograd": project_view.autograd, "compile": project_view.compile, "data": project_view.data}[
-                dock
-            ]
+            panel = {
+                "autograd": project_view.autograd,
+                "compile": project_view.compile,
+                "data": project_view.data,
+                "probes": project_view.probes,
+            }[dock]
             panel.set_in_sight(visible and project is self.project)
 
     def _set_chrome(self, visible: bool) -> None:

@@ -18,6 +18,7 @@ from studio.ui.canvas.coloring.compile_overlay import CompileOverlay
 from studio.ui.canvas.coloring.region_layer import Choice
 from studio.ui.canvas.comparison.canvas_comparison import CanvasComparison
 from studio.ui.canvas.comparison.fix_preview_layer import FixPreviewLayer
+from studio.ui.canvas.probes.probe_cards import ProbeCards
 from studio.ui.canvas.wires.wire_statistics_tooltip import WireStatisticsTooltip
 from studio.ui.palette import PalettePanel
 from studio.ui.palette.palette_offers import PaletteOffers
@@ -34,12 +35,15 @@ from studio.ui.panels.inspector.instance_section import instance_section
 from studio.ui.panels.inspector.port_order import port_section
 from studio.ui.panels.lesson.lesson_panel import LessonPanel
 from studio.ui.panels.log_panel import LogPanel
+from studio.ui.panels.probes.probes_panel import ProbesPanel
 from studio.ui.panels.problems_panel import ProblemsPanel
 from studio.ui.panels.runs.runs_panel import RunsPanel
 from studio.ui.project.background_inspector import BackgroundInspector
 from studio.ui.project.block_libraries import BlockLibraries
 from studio.ui.project.block_library_actions import BlockLibraryActions
 from studio.ui.project.data_previewer import DataPreviewer
+from studio.ui.project.probes.probe_computer import ProbeComputer
+from studio.ui.project.probes.probe_store import ProbeStore
 from studio.ui.project.project import Project
 from studio.ui.project.time_measurer import TimeMeasurer
 from studio.ui.project.transform_fitter import TransformFitter
@@ -103,6 +107,12 @@ class ProjectView(QObject):
         self.comparison = CanvasComparison(self.canvas)
         self.wire_statistics = WireStatisticsSource(store, project.scope, runner, self)
         WireStatisticsTooltip(self.canvas, self.wire_statistics)
+        self.probe_store = ProbeStore(store, settings, self)
+        self.probe_computer = ProbeComputer(
+            store, runner, project.moment, self.probe_store, settings.probe_interval, self
+        )
+        self.canvas.probes = self.probe_cards = ProbeCards(self.canvas, self.probe_store, self.probe_computer)
+        self.probes = ProbesPanel(self.probe_store, self.probe_computer, settings)
         scene = self.canvas.canvas_scene
         self.fix_preview = FixPreviewLayer(
             project.scope, store.fix_previewer, scene.paint_context, scene.nodes, scene.wires
@@ -124,6 +134,7 @@ class ProjectView(QObject):
             "log": self.log,
             "history": self.history,
             "lesson": self.lesson,
+            "probes": self.probes,
         }
         self._settings = settings
         self._latest: fit.Step | None = None
@@ -140,6 +151,7 @@ class ProjectView(QObject):
         self.canvas.zoom_changed.connect(self.zoomed)
         self.problems.activated.connect(self.canvas.reveal)
         self.lesson.node_requested.connect(self.canvas.reveal)
+        self.probes.node_requested.connect(self.canvas.reveal)
         self.problems.emptied.connect(self.canvas.setFocus)
         self.data.node_requested.connect(self.canvas.reveal)
         self.code.problems_requested.connect(self.problems_requested)
@@ -329,6 +341,7 @@ class ProjectView(QObject):
         self.previewer.close()
         self.data_inspector.close()
         self.wire_statistics.close()
+        self.probe_computer.close()
         self.time_measurer.close()
         self.fitter.close()
         self.canvas.deleteLater()

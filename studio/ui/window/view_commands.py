@@ -25,6 +25,7 @@ _PANEL_WORDS = {
     "code": "python source pytorch class",
     "log": "messages output console terminal",
     "history": "versions edits steps",
+    "probes": "watch values tensors activations gradients feature maps attention embedding",
     "lesson": "tutorial course learn steps exercise",
 }
 """Further words that find the command of a panel."""
@@ -32,7 +33,7 @@ _PANEL_WORDS = {
 
 _NUMBERED = 10
 """Number of panels with a digit as key, from Alt+1 to Alt+0."""
-_LETTERS = {"lesson": "Alt+L"}
+_LETTERS = {"probes": "Alt+P", "lesson": "Alt+L"}
 """Keys of further panels."""
 
 

@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 from PySide6.QtCore import QObject, QPoint, QPointF, QRect, QRectF, QSize, Qt
 from PySide6.QtGui import QAction
+from PySide6.QtWidgets import QMenu
 
 from studio.nodes.palette_search import SearchMatch
 from studio.ui.canvas.canvas_actions import CanvasActions
@@ -59,6 +60,8 @@ class CanvasOverlays(QObject):
         self._actions = actions
         self._themes = themes
         self.find_action: Callable[[str], QAction | None] = lambda _: None
+        self.menu_sources: list[Callable[[Hit, QMenu], None]] = []
+        """Functions that add entries to the context menu of what was clicked."""
         self._offers = offers
         self.search = SearchPalette(themes, view)
         self.wire_chooser = WireChooser(context)
@@ -176,6 +179,8 @@ class CanvasOverlays(QObject):
         """Open the context menu for a hit at a screen position."""
         menu = context_menu(hit, len(self._context.store.selection), self.find_action, self._view)
         menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        for fill in self.menu_sources:
+            fill(hit, menu)
         if not menu.isEmpty():
             menu.popup(position)
 

@@ -1,0 +1,1 @@
+"""The Probes panel: all probes of a project side by side."""

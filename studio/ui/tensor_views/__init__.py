@@ -1,0 +1,1 @@
+"""Painting of the views of tensors, in cards on the canvas and in panels."""
