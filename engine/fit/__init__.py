@@ -47,6 +47,7 @@ from engine.fit.step_functions import compute_losses as compute_losses
 from engine.fit.step_functions import preserve_modes as preserve_modes
 from engine.fit.step_functions import preserve_state as preserve_state
 from engine.fit.step_functions import step as step
+from engine.fit.step_rewind import StepRewind as StepRewind
 from engine.fit.task import Task as Task
 from engine.fit.task_state import WeightMatch as WeightMatch
 from engine.fit.task_state import load_matching as load_matching
@@ -76,6 +77,7 @@ __all__ = [
     "ReplannedSchedule",
     "Started",
     "Step",
+    "StepRewind",
     "Task",
     "Tier",
     "Training",

@@ -35,6 +35,7 @@ from engine.fit.metric_values import (
 )
 from engine.fit.observation import Observation, Observer
 from engine.fit.step_functions import StepFunctions, preserve_modes, step_schedules
+from engine.fit.step_rewind import KeptStep, StepRewind
 from engine.fit.task import Task
 from engine.fit.task_state import restore_metrics, restore_task, save_metrics, save_task
 from engine.modes import no_grad
@@ -51,6 +52,7 @@ def fit(
     early_stopping: EarlyStopping | None = None,
     compile: bool = True,
     observe: bool = False,
+    rewind: StepRewind | None = None,
 ) -> Training:
     """Train until `epochs` epochs or `steps` batches are done, whichever comes first.
 
@@ -68,6 +70,7 @@ def fit(
         compile: compile training steps as `engine.compile` does; `task.step` is the compiled function
         observe: measure layers and gradients now and then, in less than 1 % of the time and without changing results;
             only for tasks whose losses change nothing but buffers, metrics and carried states
+        rewind: keeps what `Training.undo_step` needs
 
     Yields Started; a Step per batch, an Observed after an observed one, and a CompileState when the state of
     compilation changes; a ValidationStep per validation batch, and a Validated for validations within epochs; an Epoch
@@ -86,7 +89,16 @@ def fit(
     if validate_steps is not None and validate_steps < 1:
         raise ValueError(f"validate_steps must be at least 1, not {validate_steps}. Leave it out for whole epochs.")
     return Training(
-        task, epochs, steps, validate_epochs, validate_steps, follow, early_stopping, compile=compile, observe=observe
+        task,
+        epochs,
+        steps,
+        validate_epochs,
+        validate_steps,
+        follow,
+        early_stopping,
+        compile=compile,
+        observe=observe,
+        rewind=rewind,
     )
 
 
@@ -117,8 +129,13 @@ class Training(Iterator[TrainingEvent]):
         *,
         compile: bool,
         observe: bool = False,
+        rewind: StepRewind | None = None,
     ) -> None:
         self.task = task
+        self.rewind = rewind
+        """Keeps what `undo_step` needs; None if nothing is kept."""
+        self._undone: tuple[KeptStep, float, float] | None = None
+        """The undone step, and the seconds of training and of the epoch after it."""
         self._observer = Observer(task) if observe else None
         self._step_functions = StepFunctions(task, compile=compile)
         self._epochs, self._steps = epochs, steps
@@ -163,6 +180,63 @@ class Training(Iterator[TrainingEvent]):
         """Stop the training and restore the modes of the modules."""
         self._events.close()
 
+    # -- one step back
+
+    @property
+    def last_batch(self) -> Any:
+        """The batch of the last step, on the device; None if it is not kept."""
+        return self.rewind.steps[-1].batch if self.rewind is not None and self.rewind.steps else None
+
+    @property
+    def is_undone(self) -> bool:
+        """Whether the last step is undone."""
+        return self._undone is not None
+
+    def undo_step(self) -> bool:
+        """Return to the state before the last step: weights, optimizers, schedules, metrics, counters, random numbers.
+
+        Call it after a Step or a later event of that step, and `redo_step` before the next event is requested. Returns
+        False if there is no last step, or nothing is kept.
+        """
+        if self.rewind is None or not self.rewind.can_undo or self._undone is not None:
+            return False
+        after = self._seconds, self._epoch_seconds
+        with random.drawing_from(self.task.stream):
+            step = self.rewind.restore(self.task, self._repeat)
+        self._set_position(step.position)
+        self._undone = (step, *after)
+        return True
+
+    def redo_step(self) -> None:
+        """Train the undone step again, to the same bits. Without one, nothing happens."""
+        if self._undone is not None:
+            step, *seconds = self._undone
+            self._undone = None
+            with random.drawing_from(self.task.stream):
+                self._repeat(step)
+            self._seconds, self._epoch_seconds = seconds
+
+    def _repeat(self, step: KeptStep) -> None:
+        self._set_position(step.position)
+        self._advance(step.batch, step.accumulation)
+
+    def _position(self) -> dict[str, Any]:
+        return {
+            "epoch": self.epoch,
+            "batch": self.batch,
+            "step": self.step,
+            "mean": self._mean.state,
+            "seconds": self._seconds,
+            "epoch_seconds": self._epoch_seconds,
+            "pending": self._validation_pending,
+        }
+
+    def _set_position(self, position: Mapping[str, Any]) -> None:
+        self.epoch, self.batch, self.step = position["epoch"], position["batch"], position["step"]
+        self._mean = LossMean(*position["mean"])
+        self._seconds, self._epoch_seconds = position["seconds"], position["epoch_seconds"]
+        self._validation_pending = position["pending"]
+
     # -- saving and loading
 
     def state_dict(self) -> dict[str, Any]:
@@ -197,6 +271,8 @@ class Training(Iterator[TrainingEvent]):
         self.task.stream.set_state(state["random"])
         self._seconds, self._epoch_seconds = state["seconds"]
         self._validation_pending, self._count = state["pending"], state.get("batches")
+        if self.rewind is not None:
+            self.rewind.forget()
 
     def reset_patience(self) -> bool:
         """Reset early-stopping patience. Returns whether early stopping had ended the training."""
@@ -280,24 +356,17 @@ class Training(Iterator[TrainingEvent]):
 
     def _train(self, timed: TimedBatches) -> Iterator[TrainingEvent]:
         """Train one batch."""
-        for module in self.task.modules.values():
-            module.train()
         accumulation = self._accumulation_position(timed)
         batch = timed.next()
+        if self.rewind is not None:
+            with timed.excluded():
+                self.rewind.record(self.task, self._position(), batch, accumulation)
         observation = self._observe(batch, timed)
-        losses = self._step_functions.train(self.task, batch, *accumulation)
-        values = losses_by_name(self.task, losses)
+        values, rates, rate = self._advance(batch, accumulation)
         loss, size = sum(values.values()), batch_size(batch)
-        if not math.isfinite(loss):
+        reports_first = self.rewind is not None and self.rewind.reports_nonfinite_batches
+        if not math.isfinite(loss) and not reports_first:
             check_finite(batch)
-        self._mean.add(values, size)
-        rate, rates = learning_rate(self.task), learning_rates(self.task)
-        self.step += 1
-        self.batch += 1
-        if not accumulation or accumulation[1]:
-            step_schedules(self.task, self._mean.value, per_batch=True)
-        interval = self._validate_steps
-        self._validation_pending = interval is not None and self.batch % interval == 0
         metrics = read_metrics(self.task)
         seconds = self._step_seconds = timed.stop()
         self._seconds += seconds
@@ -316,10 +385,28 @@ class Training(Iterator[TrainingEvent]):
             waiting=timed.waiting,
             learning_rates=rates,
         )
+        if not math.isfinite(loss):
+            check_finite(batch)
         if observation is not None and self._observer is not None:
             yield self._observer.finish(observation)
         if (compile_state := self._step_functions.new_compile_state(self.step)) is not None:
             yield compile_state
+
+    def _advance(self, batch: Any, accumulation: tuple[Any, ...]) -> tuple[dict[str, float], dict[str, float], float]:
+        """Train on a batch and count it. Returns losses and learning rates by optimizer, and the main learning rate."""
+        for module in self.task.modules.values():
+            module.train()
+        losses = self._step_functions.train(self.task, batch, *accumulation)
+        values = losses_by_name(self.task, losses)
+        self._mean.add(values, batch_size(batch))
+        rate, rates = learning_rate(self.task), learning_rates(self.task)
+        self.step += 1
+        self.batch += 1
+        if not accumulation or accumulation[1]:
+            step_schedules(self.task, self._mean.value, per_batch=True)
+        interval = self._validate_steps
+        self._validation_pending = interval is not None and self.batch % interval == 0
+        return values, rates, rate
 
     def _observe(self, batch: Any, timed: TimedBatches) -> Observation | None:
         """Measure the layers on a batch, if it is time for that. The step's time excludes it."""
