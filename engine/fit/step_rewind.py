@@ -68,7 +68,7 @@ class StepRewind:
     """Moving mean of the time between steps."""
 
     def record(self, task: Task, position: Mapping[str, Any], batch: Any, accumulation: tuple[Any, ...]) -> None:
-        """Keep a step before it runs, and copy the state if that is due."""
+        """Keep a step before it runs, and copy the state if the last copy is old enough."""
         now = self.clock()
         if self._last is not None:
             passed = now - self._last

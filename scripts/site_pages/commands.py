@@ -53,6 +53,7 @@ EXIT_CODES = (
     ("1", "The run failed, the compared projects differ, a cause was found, or output could not be written."),
     ("2", "Usage error, or a file that cannot be used."),
     ("3", "The project contains Python code that is not trusted, so nothing was run."),
+    ("4", "Stopped by a breakpoint, before the step. Its batch and the state before it are kept."),
     ("130", "Interrupted by Ctrl+C. A checkpoint is kept."),
     ("141", "The output pipe was closed. A checkpoint is kept."),
     ("143", "Terminated by SIGTERM. A checkpoint is kept."),

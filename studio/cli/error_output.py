@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:  # `gradwire --help` must not import the studio
     from studio.lowering.problems.diagnosis import Severity
 
-FAILED, BAD_INPUT, UNTRUSTED, INTERRUPTED, CLOSED_PIPE = 1, 2, 3, 130, 141
+FAILED, BAD_INPUT, UNTRUSTED, BREAKPOINT, INTERRUPTED, CLOSED_PIPE = 1, 2, 3, 4, 130, 141
 
 _CONTROL = re.compile(r"[\x00-\x09\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 """Control characters except newline, and marks that change the writing direction."""

@@ -14,7 +14,7 @@ from rich.text import Text
 
 from engine import fit
 from studio.cli.error_output import escape_control
-from studio.training import Failed, SessionEvent, Warned
+from studio.training import BreakpointsHit, Failed, SessionEvent, Warned
 from studio.training.run_progress import total_steps
 from studio.training.runs.metric_points import losses_by_optimizer
 from studio.training.warning_capture import capture_warnings
@@ -71,10 +71,21 @@ class ProgressDisplay:
                 self._show_epoch(event)
             case Warned() if not event.problem.dismissed:
                 self.print_message(f"warning: {event.message}", always=True)
+            case BreakpointsHit():
+                self._show_hits(event)
             case Failed():
                 self.print_message(f"error: {event.node + ': ' if event.node else ''}{event.message}", always=True)
             case _:
                 pass
+
+    def _show_hits(self, event: BreakpointsHit) -> None:
+        self.print_message(event.message.replace("Paused at", "Stopped before", 1), always=True)
+        origin = event.hits[0].origin
+        if origin is not None:
+            self.print_message(origin.detail, always=True)
+        for hit in event.hits:
+            if hit.folder is not None:
+                self.print_message(f"The batch and the state before the step are in {hit.folder}", always=True)
 
     def print_message(self, text: str, *, always: bool = False) -> None:
         """Print a line above the bar; when quiet, only if `always` is set."""

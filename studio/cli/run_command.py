@@ -24,6 +24,7 @@ from studio.cli.shared_options import (
     runs_folder,
 )
 from studio.cli.training_options import find_weights, parse_device
+from studio.document.breakpoints.breakpoint_edits import checked_condition
 from studio.document.model import MAX_INT, MAX_SEED
 from studio.lowering.user_code.document_code import allow_code
 from studio.nodes.catalogue import catalogue
@@ -64,6 +65,14 @@ def run(
         Path | None,
         typer.Option(metavar="WEIGHTS", help="Initialize matching weights from a run, checkpoint or weights file."),
     ] = None,
+    break_on: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="CONDITION",
+            help='Stop before the step at which a condition holds, and keep its batch and state: "loss is NaN", '
+            '"grad_norm(fc1) > 100". Repeatable; added to the breakpoints of the project.',
+        ),
+    ] = None,
     assignments: Assignments = None,
     trust: Trust = False,
     as_json: Json = False,
@@ -73,6 +82,7 @@ def run(
         runs = runs_folder(file)
         device_name = parse_device(device)
         document = read_project(file, assignments, trust=trust)
+        breakpoints = {**document.breakpoints, **{checked_condition(text): True for text in break_on or ()}}
         resumed_run = None
         if resume is not None:
             if assignments or seed is not None or out is not None or start_from is not None:
@@ -106,6 +116,7 @@ def run(
         device=device_name,
         seed=seed,
         compile=compile,
+        breakpoints=breakpoints,
     )
     raise typer.Exit(RunWatcher(session, known_warnings=report.warnings, as_json=as_json, quiet=quiet).run())
 

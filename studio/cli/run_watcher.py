@@ -8,13 +8,13 @@ from typing import Any
 
 from engine import fit
 from studio.cli import interrupts, output_streams
-from studio.cli.error_output import BAD_INPUT, CLOSED_PIPE, FAILED, print_json
+from studio.cli.error_output import BAD_INPUT, BREAKPOINT, CLOSED_PIPE, FAILED, print_json
 from studio.cli.interrupts import Interrupts
 from studio.cli.output_streams import OutputError
 from studio.cli.progress_display import ProgressDisplay
 from studio.lowering.problems.dismissal import with_dismissals
 from studio.lowering.problems.problem import Problem
-from studio.training import Failed, SessionEvent, TrainingSession, Warned
+from studio.training import BreakpointsHit, Failed, SessionEvent, TrainingSession, Warned
 from studio.training.runs.event_json import event_to_json, result_metrics
 
 _POLL_SECONDS = 0.05
@@ -42,7 +42,8 @@ class RunWatcher:
         """Train to the end. Returns the exit code.
 
         The first Ctrl+C or SIGTERM stops training after the current batch and saves the weights; the second ends the
-        process immediately. An error of standard output stops training like the first Ctrl+C.
+        process immediately. An error of standard output stops training like the first Ctrl+C. A breakpoint stops it
+        before the step at which its condition holds.
         """
         with interrupts.record_interrupts() as signals, self._display:
             try:
@@ -83,6 +84,9 @@ class RunWatcher:
         try:
             self._output(event)
             output_streams.check_reader()
+            if isinstance(event, BreakpointsHit):
+                self._session.stop()
+                return BREAKPOINT
         except OutputError as error:
             self._session.stop()
             if error.code == CLOSED_PIPE:

@@ -34,6 +34,8 @@ class Difference:
     """The new frames, if they changed."""
     routes: Mapping[Endpoint, tuple[tuple[float, float], ...]] | None = None
     """The new reroute points, if they changed."""
+    breakpoints: Mapping[str, bool] | None = None
+    """The new breakpoints, if they changed."""
 
     def __bool__(self) -> bool:
         return self != Difference()
@@ -54,6 +56,7 @@ class Difference:
             blocks=document.blocks if self.blocks is None else dict(self.blocks),
             frames=document.frames if self.frames is None else dict(self.frames),
             routes=document.routes if self.routes is None else dict(self.routes),
+            breakpoints=document.breakpoints if self.breakpoints is None else dict(self.breakpoints),
         )
 
 
@@ -74,6 +77,7 @@ def difference(old: Document, new: Document) -> Difference:
         blocks=None if _are_equal(old.blocks, new.blocks) else new.blocks,
         frames=None if old.frames is new.frames or old.frames == new.frames else new.frames,
         routes=None if old.routes is new.routes or old.routes == new.routes else new.routes,
+        breakpoints=None if old.breakpoints == new.breakpoints else new.breakpoints,
     )
 
 

@@ -15,6 +15,7 @@ from msgspec.structs import asdict, replace
 
 from studio.document import node_names as naming
 from studio.document.blocks import block_nodes
+from studio.document.breakpoints.breakpoint_edits import remaining_breakpoints, renamed_breakpoints
 from studio.document.document_errors import EditError
 from studio.document.files.json_values import JsonError, equal_json, validated_copy
 from studio.document.files.validation_messages import validation_problem
@@ -45,9 +46,10 @@ def remove(document: Document, names: Iterable[str]) -> Document:
         return document
     nodes = {name: node for name, node in separated(document.nodes, removed).items() if name not in removed}
     kept = tuple(wire for wire in document.wires if wire.source.node not in removed and wire.target.node not in removed)
+    document = replace(document, nodes=nodes, breakpoints=remaining_breakpoints(document.breakpoints, removed))
     if len(kept) == len(document.wires):
-        return replace(document, nodes=nodes)
-    return replace(document, nodes=nodes, wires=kept, routes=remaining_routes(document, kept))
+        return document
+    return replace(document, wires=kept, routes=remaining_routes(document, kept))
 
 
 def rename(document: Document, old: str, new: str) -> Document:
@@ -60,7 +62,8 @@ def rename(document: Document, old: str, new: str) -> Document:
     wires = tuple(_renamed(wire, old, new) for wire in document.wires)
     touched = any(a is not b for a, b in zip(wires, document.wires, strict=True))
     training = _with_renamed_metric(document.training, old, new)
-    document = replace(document, nodes=nodes, training=training)
+    breakpoints = renamed_breakpoints(document.breakpoints, old, new)
+    document = replace(document, nodes=nodes, training=training, breakpoints=breakpoints)
     if not touched:
         return document
     routes = renamed_routes(document.routes, {old: new})

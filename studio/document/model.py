@@ -113,6 +113,7 @@ Routes: TypeAlias = dict[Endpoint, tuple[tuple[Coordinate, Coordinate], ...]]
 """Reroute points by the input at the end of their wire: points that the wire is drawn through, from its output on."""
 
 
+MAX_BREAKPOINTS = 100
 MAX_INT = 2**31 - 1
 MAX_FLOAT = 1e30
 MAX_SEED = 2**63 - 1
@@ -265,3 +266,5 @@ class Document(msgspec.Struct, frozen=True):
     frames: dict[str, Frame] = msgspec.field(default_factory=dict)
     """Frames and comments by name."""
     routes: Routes = msgspec.field(default_factory=dict)
+    breakpoints: dict[str, bool] = msgspec.field(default_factory=dict)
+    """Conditions at which a training pauses, and whether each is enabled. They have no effect on what trains."""

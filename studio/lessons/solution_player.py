@@ -130,7 +130,9 @@ class Player:
             resumed = load_run(self.runs[-1].weights)
         except FileError as error:
             raise RunError(str(error)) from None
-        session = TrainingSession(resumed.document, catalogue(), resume=resumed, epochs=epochs, name="lesson")
+        session = TrainingSession(
+            resumed.document, catalogue(), resume=resumed, epochs=epochs, name="lesson", breakpoints={}
+        )
         return _measured(session, resumed.folder)
 
 
@@ -140,7 +142,7 @@ class RunError(Exception):
 
 def train(document: Document, folder: Path) -> MeasuredRun:
     """Train a document to its end. Raises RunError."""
-    return _measured(TrainingSession(document, catalogue(), out=folder, name="lesson"), folder)
+    return _measured(TrainingSession(document, catalogue(), out=folder, name="lesson", breakpoints={}), folder)
 
 
 def _measured(session: TrainingSession, folder: Path) -> MeasuredRun:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from studio.training.autograd_snapshot import AutogradSnapshot as AutogradSnapshot
 from studio.training.session_events import AutogradCaptured as AutogradCaptured
+from studio.training.session_events import BreakpointsHit as BreakpointsHit
 from studio.training.session_events import Failed as Failed
 from studio.training.session_events import SessionEvent as SessionEvent
 from studio.training.session_events import State as State
@@ -14,6 +15,7 @@ from studio.training.training_session import TrainingSession as TrainingSession
 __all__ = [
     "Failed",
     "AutogradCaptured",
+    "BreakpointsHit",
     "TrainingSession",
     "SessionEvent",
     "AutogradSnapshot",

@@ -8,6 +8,7 @@ from typing import Literal, TypeAlias
 from engine import fit
 from studio.lowering.problems.problem import Problem
 from studio.training.autograd_snapshot import AutogradSnapshot
+from studio.training.breakpoints.breakpoint_hit import BreakpointHit
 from studio.training.profiling.profile_events import ProfileEvent
 from studio.training.statistics.step_statistics import StepStatistics
 
@@ -64,6 +65,20 @@ class Measured:
     statistics: StepStatistics
 
 
+@dataclass(frozen=True, slots=True)
+class BreakpointsHit:
+    """Conditions of breakpoints hold. The session pauses in the state before the step."""
+
+    hits: tuple[BreakpointHit, ...]
+
+    @property
+    def message(self) -> str:
+        """Why training pauses, and where NaN arose."""
+        first, *others = self.hits
+        more = "".join(f" Also: {hit.record.reason}." for hit in others)
+        return first.message + more
+
+
 SessionEvent: TypeAlias = (
-    fit.TrainingEvent | StateChanged | Failed | Warned | AutogradCaptured | Measured | ProfileEvent
+    fit.TrainingEvent | StateChanged | Failed | Warned | AutogradCaptured | Measured | ProfileEvent | BreakpointsHit
 )

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import CancelledError, Future
 from pathlib import Path
 from typing import Any, Literal
 
 from engine import fit
 from engine.compiler import Explanation
+from studio.document.document_errors import FileError
 from studio.document.model import Document
 from studio.lowering.check import check
 from studio.lowering.checks.data.data_source_checks import data_problem
@@ -19,6 +20,8 @@ from studio.lowering.report import Report
 from studio.lowering.user_code.code_problems import unobserved_code
 from studio.nodes.catalogue import Catalogue
 from studio.training.autograd_snapshot import capture_autograd
+from studio.training.breakpoints.breakpoint_hit import BreakpointHit, BreakpointRecord, write_hit
+from studio.training.breakpoints.breakpoint_monitor import BreakpointMonitor
 from studio.training.compilation import explain_running
 from studio.training.data.data_inspector import DataInspector
 from studio.training.diagnosis.divergence import LOSS_PROBLEMS
@@ -33,7 +36,7 @@ from studio.training.runs import run_resuming
 from studio.training.runs.run_record import create_run_folder
 from studio.training.runs.run_recorder import RunRecorder
 from studio.training.runs.run_resuming import ResumedRun
-from studio.training.session_events import AutogradCaptured, SessionEvent, State, StateChanged, Warned
+from studio.training.session_events import AutogradCaptured, BreakpointsHit, SessionEvent, State, StateChanged, Warned
 from studio.training.warning_capture import capture_warnings
 
 _JOIN_SECONDS = 1.0
@@ -62,6 +65,7 @@ class TrainingSession:
         seed: overrides the document's
         compile: compile training steps; overrides the document's
         inspects_data: look at samples when the run starts, and warn of their problems
+        breakpoints: conditions at which the session pauses, and whether each is enabled; replaces the document's
     """
 
     def __init__(
@@ -83,6 +87,7 @@ class TrainingSession:
         seed: int | None = None,
         compile: bool | None = None,
         inspects_data: bool = True,
+        breakpoints: Mapping[str, bool] | None = None,
     ) -> None:
         self.document = document
         self.folder = out if resume is None else resume.folder
@@ -123,6 +128,9 @@ class TrainingSession:
         self.unwritten: tuple[str, ...] = ()
         """Files of the finished run that could not be written."""
         self._reached = (0, 0.0)
+        self._breakpoints = dict(document.breakpoints if breakpoints is None else breakpoints)
+        self._breakpoints_changed = False
+        self._monitor: BreakpointMonitor | None = None
         self._diagnosis: RunDiagnosis | None = None
         self._problems: list[Problem] = []
         """Problems that the run has shown."""
@@ -174,6 +182,12 @@ class TrainingSession:
             return False
         self._thread.join(_JOIN_SECONDS)
         return True
+
+    def set_breakpoints(self, breakpoints: Mapping[str, bool]) -> None:
+        """Replace the breakpoints, from any thread; they apply from the next batch on."""
+        with self._changed:
+            if self._breakpoints != dict(breakpoints):
+                self._breakpoints, self._breakpoints_changed = dict(breakpoints), True
 
     def capture_autograd(self) -> None:
         """Request the autograd graph of one step, also before or after a run. An AutogradCaptured event returns it."""
@@ -322,6 +336,15 @@ class TrainingSession:
     def _train(self, task: fit.Task) -> bool:
         """Train to the end. Returns True if training was stopped by request."""
         settings, training_settings = self.settings, self.document.training
+        unobserved = unobserved_code(self._checked(self._planned).checked)
+        monitor = self._monitor = BreakpointMonitor(
+            task,
+            self._lowered(),
+            self._checked(self._planned).checked.graph,
+            self._breakpoints,
+            is_repeatable=not unobserved,
+        )
+        self._warn_of_breakpoints(monitor)
         training = fit.fit(
             task,
             epochs=settings.epochs,
@@ -333,8 +356,10 @@ class TrainingSession:
             if training_settings.patience is None
             else fit.EarlyStopping(training_settings.patience, training_settings.min_change),
             compile=settings.compile,
-            observe=not (unobserved := unobserved_code(self._checked(self._planned).checked)),
+            observe=not unobserved,
+            rewind=monitor.rewind,
         )
+        monitor.attach(training)
         if unobserved and not any(each.node == unobserved[0].node for each in self._checked(self._planned).problems):
             self._report_problem(unobserved[0])
         self._diagnosis = RunDiagnosis(
@@ -353,16 +378,26 @@ class TrainingSession:
                 if isinstance(event, fit.Done):
                     self._recorder.make_checkpoint(training)
                 self._profile(task, event)
-                self._emit(event)
+                hits = monitor.check(event)
+                self._emit(event, is_recorded=not hits)
+                if hits:
+                    self._pause_at(hits, training)
                 self._answer_requests()
                 if isinstance(event, fit.Done):
                     break
-                if self._wait_or_stop(after=event):
+                is_stopped = self._wait_or_stop(after=event)
+                if hits and not is_stopped:
+                    training.redo_step()
+                    self.steps = training.step
+                    self._recorder.write_event(event, self._weights)
+                if is_stopped:
                     epochs, seconds = self._reached
                     self._recorder.make_checkpoint(training)
                     self._emit(fit.Done(epochs, self.steps, seconds, "stopped"))
                     return True
                 self._recorder.make_due_checkpoint(training, after=event)
+                if self._breakpoints_changed:
+                    self._apply_breakpoints(monitor)
         finally:
             training.close()
         return False
@@ -371,16 +406,48 @@ class TrainingSession:
         compiled, name = self.settings.compile, self._name or "project"
         self.profiler.follow(event, task, self._lowered(), self._planned, compiled=compiled, name=name)
 
-    def _emit(self, event: fit.TrainingEvent) -> None:
+    def _pause_at(self, records: Sequence[BreakpointRecord], training: fit.Training) -> None:
+        """Keep the batch and the state before the step of hits, and pause. The training is in that state."""
+        state = {"training": training.state_dict(), "batch": training.last_batch}
+        hits: list[BreakpointHit] = []
+        for record in records:
+            folder = None
+            if self.folder is not None:
+                try:
+                    folder = write_hit(self.folder, record, state)
+                except FileError as error:
+                    self._warn("disk", [str(error)])
+            hits.append(BreakpointHit(record, folder))
+        self.steps = training.step
+        self._events.put(BreakpointsHit(tuple(hits)))
+        with self._changed:
+            if self._requested != "stop":
+                self._requested = "pause"
+
+    def _warn_of_breakpoints(self, monitor: BreakpointMonitor) -> None:
+        """Warn of conditions that name a node which the graph does not have."""
+        for text, path in monitor.unknown_paths(self._breakpoints).items():
+            message = f'Breakpoint "{text}": there is no node, output or parameter {path}. Change or remove it.'
+            self._events.put(Warned(Problem("warning", "breakpoint", message)))
+
+    def _apply_breakpoints(self, monitor: BreakpointMonitor) -> None:
+        with self._changed:
+            breakpoints, self._breakpoints_changed = self._breakpoints, False
+        monitor.set_breakpoints(breakpoints)
+        self._warn_of_breakpoints(monitor)
+
+    def _emit(self, event: fit.TrainingEvent, *, is_recorded: bool = True) -> None:
         epochs, seconds = self._reached
         if isinstance(event, fit.Step):
             self.steps, self._reached = event.step, (epochs, seconds + event.seconds)
         elif isinstance(event, (fit.Started, fit.Epoch)):
             self.steps, self._reached = event.step, (event.epoch, seconds)
         self._events.put(event)
-        for problem in () if self._diagnosis is None else self._diagnosis.update(event):
+        origin = None if self._monitor is None else self._monitor.origin
+        for problem in () if self._diagnosis is None else self._diagnosis.update(event, origin):
             self._report_problem(problem)
-        self._recorder.write_event(event, self._weights)
+        if is_recorded:
+            self._recorder.write_event(event, self._weights)
         self._warn("disk", self._recorder.messages())
 
     def _report_problem(self, problem: Problem) -> None:

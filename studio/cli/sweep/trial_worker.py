@@ -83,6 +83,7 @@ def _make_session(path: Path, number: int, base: Path, name: str, *, trust: bool
             epochs=plan.epochs,
             steps=plan.steps,
             inspects_data=False,
+            breakpoints={},
         )
     return TrainingSession(
         plan.document_of(number),
@@ -96,6 +97,7 @@ def _make_session(path: Path, number: int, base: Path, name: str, *, trust: bool
         device=plan.device,
         compile=plan.compile,
         inspects_data=False,
+        breakpoints={},
     )
 
 

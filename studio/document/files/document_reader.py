@@ -8,10 +8,13 @@ from typing import Any, TypeVar, cast
 import msgspec
 
 from studio.document import node_names as naming
+from studio.document.breakpoints.condition_parser import parse_condition
+from studio.document.breakpoints.condition_tokens import ConditionError
 from studio.document.files.json_values import JsonError, format_json, validated_copy
 from studio.document.files.strict_json import child_path
 from studio.document.files.validation_messages import unknown_field, validation_problem
 from studio.document.model import (
+    MAX_BREAKPOINTS,
     Block,
     BlockOrigin,
     Coordinate,
@@ -27,7 +30,7 @@ from studio.document.model import (
 
 T = TypeVar("T")
 
-FIELDS = ("gradwire", "description", "training", "nodes", "wires", "routes", "frames", "blocks")
+FIELDS = ("gradwire", "description", "training", "nodes", "wires", "routes", "frames", "blocks", "breakpoints")
 """Fields of a project file, in this order. Nodes and wires are required."""
 BLOCK_FIELDS = ("description", "tags", "origin", "params", "nodes", "wires", "routes", "frames")
 """Fields of a definition, in this order. Nodes and wires are required."""
@@ -46,6 +49,7 @@ def read_document(file: Mapping[str, Any]) -> Document:
         blocks=_blocks(file.get("blocks", {})),
         frames=_frames(file.get("frames", {}), "frames"),
         routes=_routes(file.get("routes", {}), wires, "routes"),
+        breakpoints=_breakpoints(file.get("breakpoints", {})),
     )
 
 
@@ -92,6 +96,24 @@ def _frames(raw: object, location: str) -> dict[str, Frame]:
         _check_name(name, at, "Rename it.")
         frames[name] = _convert(value, Frame, at)
     return frames
+
+
+def _breakpoints(raw: object) -> dict[str, bool]:
+    location = "breakpoints"
+    if not isinstance(raw, dict):
+        raise JsonError(location, f"must be an object of true or false by condition, not {format_json(raw)}")
+    found = cast("dict[str, object]", raw)
+    if len(found) > MAX_BREAKPOINTS:
+        raise JsonError(location, f"has {len(found)} breakpoints; the maximum is {MAX_BREAKPOINTS}")
+    for condition, enabled in found.items():
+        at = child_path(location, condition)
+        try:
+            parse_condition(condition)
+        except ConditionError as error:
+            raise JsonError(at, f"is no condition: {error}", "Correct it, or remove it.") from None
+        if not isinstance(enabled, bool):
+            raise JsonError(at, f"must be true or false, not {format_json(enabled)}")
+    return cast("dict[str, bool]", raw)
 
 
 def _routes(raw: object, wires: tuple[Wire, ...], location: str) -> Routes:

@@ -56,6 +56,9 @@ def layout(document: Document, **wires: Iterable[Wire]) -> str:
     if document.blocks:
         defined = {name: block_text(block) for name, block in document.blocks.items()}
         sections.append(f'"blocks": {_object(defined, 1)}')
+    if document.breakpoints:
+        listed = {condition: _json(enabled) for condition, enabled in document.breakpoints.items()}
+        sections.append(f'"breakpoints": {_object(listed, 1)}')
     return _lines("{", sections, "}", 0) + "\n"
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 
 from studio.document.files.migrations import VERSION
-from studio.document.model import MAX_COORDINATE, BlockOrigin, Frame, Node, TrainingSettings
+from studio.document.model import MAX_BREAKPOINTS, MAX_COORDINATE, BlockOrigin, Frame, Node, TrainingSettings
 
 _NAME = r"[^\s.]+"
 _END = rf"{_NAME}\.{_NAME}"
@@ -87,6 +87,12 @@ def schema() -> dict[str, Any]:
                 "type": "object",
                 "propertyNames": _NAMES,
                 "additionalProperties": block,
+            },
+            "breakpoints": {
+                "description": "Conditions at which a training pauses, and whether each is enabled.",
+                "type": "object",
+                "additionalProperties": {"type": "boolean"},
+                "maxProperties": MAX_BREAKPOINTS,
             },
         },
         "required": ["gradwire", "nodes", "wires"],

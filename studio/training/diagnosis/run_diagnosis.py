@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
 
 from engine import fit
 from engine.compiler import Explanation
@@ -12,6 +13,7 @@ from studio.lowering.problems.dismissal import with_dismissals
 from studio.lowering.problems.problem import Problem
 from studio.lowering.report import Report
 from studio.nodes.catalogue import Catalogue
+from studio.training.breakpoints.origin import Origin
 from studio.training.diagnosis import data_bottleneck, gradient_flow, graph_break_cost, inactive_units, learning_rates
 from studio.training.diagnosis.divergence import DivergenceDetector, consequence
 from studio.training.diagnosis.float16_range import find_float16_loss, float16_overflow
@@ -99,14 +101,18 @@ class RunDiagnosis:
         self._found: set[str] = set()
         """Kinds of problems that are reported."""
 
-    def update(self, event: fit.TrainingEvent) -> list[Problem]:
-        """The problems that an event shows."""
+    def update(self, event: fit.TrainingEvent, origin: Origin | None = None) -> list[Problem]:
+        """The problems that an event shows.
+
+        Args:
+            origin: where NaN or infinity arose, if a loss is not finite
+        """
         self._curves.add(event)
         if isinstance(event, fit.Started):
             self._started = event
         elif isinstance(event, fit.CompileState):
             self._breaks = event.breaks
-        problems = [*self._diverged(event), *self._others(event)]
+        problems = [*self._diverged(event, origin), *self._others(event)]
         return [each for each in self._in_document(problems) if not each.dismissed]
 
     def _in_document(self, problems: list[Problem]) -> Iterator[Problem]:
@@ -115,7 +121,7 @@ class RunDiagnosis:
         lifted = problems if flow.expansion.is_flat else in_document(problems, flow.expansion)
         return with_dismissals((each.within(self._report.document) for each in lifted), self._report.document)
 
-    def _diverged(self, event: fit.TrainingEvent) -> Iterator[Problem]:
+    def _diverged(self, event: fit.TrainingEvent, origin: Origin | None) -> Iterator[Problem]:
         for problem in self._divergence.check(event):
             is_first = "learning" not in self._found
             self._found.add("learning")
@@ -126,7 +132,9 @@ class RunDiagnosis:
                 cause = consequence(problem, self._cause)
             elif problem.code == "diverged" and is_first and gradient_flow.is_exploding(self._curves, self._facts):
                 cause = gradient_flow.exploding_gradients(self._curves, self._facts, "the loss diverged")
-            yield cause or problem
+            found = cause or problem
+            is_finite = not isinstance(event, fit.Step) or event.finite
+            yield found if origin is None or is_finite else _with_origin(found, origin)
 
     def _others(self, event: fit.TrainingEvent) -> Iterator[Problem]:
         if isinstance(event, fit.Step):
@@ -213,6 +221,14 @@ class RunDiagnosis:
         if not is_short_run and (curves.steps < _FLAT_STEPS or not curves.is_late(1 / 3)):
             return False
         return curves.recent() >= curves.first - max(_FLAT * abs(curves.first), 2 * curves.recent_error())
+
+
+def _with_origin(problem: Problem, origin: Origin) -> Problem:
+    """A problem of a loss that is not finite, with the node where that arose after its first sentence."""
+    first, dot, rest = problem.message.partition(". ")
+    where = f"{origin.summary} {origin.detail}"
+    message = f"{first.removesuffix('.')}. {where} {rest}" if dot else f"{problem.message} {where}"
+    return replace(problem, message=message.rstrip(), evidence={**problem.evidence, "origin": origin.place})
 
 
 def _explains_divergence(problem: Problem) -> bool:

@@ -7,7 +7,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from engine import fit
-from studio.training.session_events import Failed, SessionEvent, Warned
+from studio.training.breakpoints.breakpoint_hit import BreakpointHit
+from studio.training.session_events import BreakpointsHit, Failed, SessionEvent, Warned
 
 
 def event_to_json(event: SessionEvent) -> dict[str, Any] | None:
@@ -52,6 +53,8 @@ def event_to_json(event: SessionEvent) -> dict[str, Any] | None:
             return {**header, **result_metrics(event), "best": event.best, **by_optimizer, **_tables(event)}
         case fit.Done():
             return {"event": "done", **_fields(event, "epochs", "steps", "seconds"), "reason": event.reason}
+        case BreakpointsHit():
+            return {"event": "breakpoint", "message": event.message, "hits": [_hit(hit) for hit in event.hits]}
         case Failed():
             return {"event": "failed", **event.problem.as_dict()}
         case Warned():
@@ -134,6 +137,17 @@ def result_metrics(event: fit.Epoch | fit.Validated) -> dict[str, Any]:
         return val
     train = {**_fields(event, "train_loss"), **_prefixed("train", event.train_metrics)}
     return {"train_loss": train.pop("train_loss"), "val_loss": val.pop("val_loss"), **train, **val}
+
+
+def _hit(hit: BreakpointHit) -> dict[str, Any]:
+    record = hit.record
+    origin = None if record.origin is None else {"summary": record.origin.summary, **record.origin.as_dict()}
+    folder = None if hit.folder is None else str(hit.folder)
+    return {
+        **_fields(record, "condition", "reason", "step", "epoch", "batch", "loss"),
+        "origin": origin,
+        "folder": folder,
+    }
 
 
 def _by_optimizer(**fields: Mapping[str, float]) -> dict[str, Any]:

@@ -56,6 +56,11 @@ COMMANDS = (
         "A lock keeps a second process from writing the same run.",
     ),
     Diagnosis(
+        "breakpoint",
+        "Breakpoint without effect",
+        "A breakpoint names a node, output or parameter that the graph does not have.",
+    ),
+    Diagnosis(
         "no-autograd-graph",
         "No autograd graph",
         "The autograd graph is recorded from one step; the run itself goes on.",

@@ -1,0 +1,1 @@
+"""Breakpoints of a project: conditions at which a training pauses."""
