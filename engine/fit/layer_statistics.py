@@ -70,8 +70,9 @@ LAYER_STATISTICS = Reductions(
 """Outputs: `mean`, `std`; `saturated`, the share of values on the flat parts of a tanh or sigmoid. Parameters: `norm`;
 `gradient`, the norm of the gradient before clipping; `gradient_zeros`, the share of its elements that are 0."""
 
-_RECTIFIERS = (ReLU, ReLU6)
-_CHANNEL_LAYERS = ("Conv", "BatchNorm", "InstanceNorm", "GroupNorm")
+RECTIFIERS = (ReLU, ReLU6)
+CHANNEL_LAYERS = ("Conv", "BatchNorm", "InstanceNorm", "GroupNorm")
+"""Beginnings of the names of layers whose units are along dimension 1."""
 
 
 @dataclass(slots=True)
@@ -143,8 +144,8 @@ class OutputFigures:
     def _add(self, path: str, module: Module, output: Tensor) -> None:
         self.figures.add(path, output, [each for each in self._reductions if isinstance(module, each.layers)])
         if next(iter(module.parameters()), None) is not None:
-            self._has_channels = type(module).__name__.startswith(_CHANNEL_LAYERS)
-        elif isinstance(module, _RECTIFIERS) and output.ndim >= 2:
+            self._has_channels = type(module).__name__.startswith(CHANNEL_LAYERS)
+        elif isinstance(module, RECTIFIERS) and output.ndim >= 2:
             dimension = 1 if self._has_channels else output.ndim - 1
             dead = (output == 0).movedim(dimension, 0).flatten(1).all(dim=1)
             before = self._dead.get(path)
@@ -170,7 +171,9 @@ def sample_elements(tensor: Tensor) -> Tensor:
 
 
 __all__ = [
+    "CHANNEL_LAYERS",
     "LAYER_STATISTICS",
+    "RECTIFIERS",
     "Figures",
     "OutputFigures",
     "PendingFigures",

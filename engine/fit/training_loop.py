@@ -35,6 +35,7 @@ from engine.fit.metric_values import (
 )
 from engine.fit.observation import Observation, Observer
 from engine.fit.step_functions import StepFunctions, preserve_modes, step_schedules
+from engine.fit.step_probe import StepProbe
 from engine.fit.step_rewind import KeptStep, StepRewind
 from engine.fit.task import Task
 from engine.fit.task_state import restore_metrics, restore_task, save_metrics, save_task
@@ -53,6 +54,7 @@ def fit(
     compile: bool = True,
     observe: bool = False,
     rewind: StepRewind | None = None,
+    probe: StepProbe | None = None,
 ) -> Training:
     """Train until `epochs` epochs or `steps` batches are done, whichever comes first.
 
@@ -71,6 +73,7 @@ def fit(
         observe: measure layers and gradients now and then, in less than 1 % of the time and without changing results;
             only for tasks whose losses change nothing but buffers, metrics and carried states
         rewind: keeps what `Training.undo_step` needs
+        probe: called before and after each step; step times exclude it
 
     Yields Started; a Step per batch, an Observed after an observed one, and a CompileState when the state of
     compilation changes; a ValidationStep per validation batch, and a Validated for validations within epochs; an Epoch
@@ -99,6 +102,7 @@ def fit(
         compile=compile,
         observe=observe,
         rewind=rewind,
+        probe=probe,
     )
 
 
@@ -130,12 +134,14 @@ class Training(Iterator[TrainingEvent]):
         compile: bool,
         observe: bool = False,
         rewind: StepRewind | None = None,
+        probe: StepProbe | None = None,
     ) -> None:
         self.task = task
         self.rewind = rewind
         """Keeps what `undo_step` needs; None if nothing is kept."""
         self._undone: tuple[KeptStep, float, float] | None = None
         """The undone step, and the seconds of training and of the epoch after it."""
+        self._probe = probe
         self._observer = Observer(task) if observe else None
         self._step_functions = StepFunctions(task, compile=compile)
         self._epochs, self._steps = epochs, steps
@@ -362,7 +368,13 @@ class Training(Iterator[TrainingEvent]):
             with timed.excluded():
                 self.rewind.record(self.task, self._position(), batch, accumulation)
         observation = self._observe(batch, timed)
+        if self._probe is not None:
+            with timed.excluded():
+                self._probe.before_step(batch, self.step + 1)
         values, rates, rate = self._advance(batch, accumulation)
+        if self._probe is not None:
+            with timed.excluded():
+                self._probe.after_step()
         loss, size = sum(values.values()), batch_size(batch)
         reports_first = self.rewind is not None and self.rewind.reports_nonfinite_batches
         if not math.isfinite(loss) and not reports_first:

@@ -47,6 +47,7 @@ from engine.ops.reduction import (
     scan,
     segment_reduction,
     sort,
+    tensor_statistics,
 )
 from engine.ops.spatial import conv, fold, pool, resample
 
@@ -117,6 +118,7 @@ __all__ = [
     "recurrent_steps",
     "strides",
     "systems",
+    "tensor_statistics",
     "transcendental",
     "trigonometric",
     "flipping",

@@ -54,6 +54,15 @@ def run(
     compile: Annotated[
         bool | None, typer.Option(help="Compile training steps (default: the project's setting).")
     ] = None,
+    probe_steps: Annotated[
+        int | None,
+        typer.Option(
+            metavar="N",
+            min=0,
+            max=MAX_INT,
+            help="Measure all tensors every N batches (0: never; default: the project's setting).",
+        ),
+    ] = None,
     resume: Annotated[
         str | None,
         typer.Option(
@@ -117,6 +126,7 @@ def run(
         seed=seed,
         compile=compile,
         breakpoints=breakpoints,
+        probe_steps=probe_steps,
     )
     raise typer.Exit(RunWatcher(session, known_warnings=report.warnings, as_json=as_json, quiet=quiet).run())
 

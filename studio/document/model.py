@@ -213,6 +213,13 @@ class TrainingSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         PositiveInt | None, Meta(title="Every N batches", description="Also save a checkpoint every N batches.")
     ] = None
     checkpoints: Annotated[PositiveInt, Meta(title="Number to keep", description="Number of checkpoints to keep.")] = 2
+    probe_steps: Annotated[
+        NonNegativeInt,
+        Meta(
+            title="Measure every N batches",
+            description="Measure all tensors, gradients and parameters every N batches (0: never).",
+        ),
+    ] = 20
 
 
 class ParamRef(msgspec.Struct, frozen=True, order=True, array_like=True):

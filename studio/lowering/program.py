@@ -6,14 +6,16 @@ import ast
 import itertools
 import linecache
 import weakref
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from types import TracebackType
 from typing import Any
 
 from engine import fit, nn
 from engine.errors import EngineError
+from studio.document.model import Endpoint
 from studio.lowering.codegen.code_sections import CodeSection, without_code
+from studio.lowering.codegen.measured_source import LOSSES, measured_functions
 from studio.lowering.codegen.program_source import write_program
 from studio.lowering.codegen.program_verification import verify_source
 from studio.lowering.codegen.safe_identifiers import UnsafeSyntaxError
@@ -56,6 +58,8 @@ class Program:
     task_class: str
     names: Mapping[str, ModuleNames]
     """What the names in the classes of the model and its blocks stand for, by class."""
+    values: Mapping[str, Mapping[str, Endpoint]]
+    """The output of a node that each variable has, by class, with that of the task."""
     reading: SamplePipelines
     warnings: tuple[Problem, ...] = ()
     code: tuple[CodeSection, ...] = ()
@@ -83,6 +87,16 @@ class Program:
             classes = [value for value in namespace.values() if isinstance(value, type)]
             task.replay_classes = tuple(each for each in classes if each.__module__ == self.model_class)
         return task
+
+    def measured_losses(self, task: fit.Task) -> Callable[..., Mapping[Any, Any]]:
+        """The losses of a task of this program, as a function that also reports the output of each node.
+
+        It computes what `task.losses` does for a batch, without metrics. See `measured_source`.
+        """
+        namespace = dict(type(task).losses.__globals__)
+        tree = measured_functions(self._verified(), self.values)
+        exec(compile(tree, self.filename, "exec", dont_inherit=True), namespace)  # noqa: S102 - made of the verified tree
+        return namespace[LOSSES]
 
     def _load_code(self) -> dict[str, Any]:
         """The functions and classes of Python nodes by name."""
@@ -204,6 +218,7 @@ def shown_program(report: Report, name: str | None = None) -> Program:
         source.model_class,
         source.task_class,
         source.names,
+        source.values,
         sample_pipelines_of(flow.graph),
         report.warnings,
         source.code,

@@ -14,7 +14,7 @@ class EventQueue(Generic[T]):
 
     Args:
         is_droppable: events that are thinned to every 2nd, 4th, 8th, … when more than `most` of them wait; the newest
-            is always kept. All other events are kept
+            of each type is always kept. All other events are kept
         is_transient: events that are dropped as soon as another event arrives
         most: maximum number of waiting droppable events; at least 2
     """
@@ -48,8 +48,8 @@ class EventQueue(Generic[T]):
             return events
 
     def _put_droppable(self, event: T) -> None:
-        before = self._events[-1][0] if self._events else None
-        if before is not None and before % self._stride != 0:
+        before, last = self._events[-1] if self._events else (None, None)
+        if before is not None and before % self._stride != 0 and type(last) is type(event):
             self._events.pop()  # it was kept only as the newest
             self._waiting -= 1
         self._events.append((self._count, event))
@@ -67,10 +67,10 @@ class EventQueue(Generic[T]):
         self._stride = 1
 
     def _thin_out(self) -> None:
-        newest = self._count - 1
+        newest = {type(event): number for number, event in self._events if number is not None}.values()
         self._events = [
             (number, event)
             for number, event in self._events
-            if number is None or number == newest or number % self._stride == 0
+            if number is None or number in newest or number % self._stride == 0
         ]
         self._waiting = sum(number is not None for number, _ in self._events)

@@ -22,6 +22,7 @@ class RunSettings:
     device: str
     seed: int
     compile: bool
+    probe_steps: int
 
 
 def resolve_device(device: Device) -> str:
@@ -38,6 +39,7 @@ def resolve_settings(
     device: Device | None,
     seed: int | None,
     compile: bool | None,
+    probe_steps: int | None = None,
 ) -> RunSettings:
     """Choose each setting: the argument, else the resumed run's value in `known`, else the document's."""
     if epochs is None and steps is None:
@@ -49,6 +51,7 @@ def resolve_settings(
         device=resolve_device(device or training.device),
         seed=resumed.get("seed", training.seed) if seed is None else seed,
         compile=resumed.get("compile", training.compile) if compile is None else compile,
+        probe_steps=resumed.get("probe_steps", training.probe_steps) if probe_steps is None else probe_steps,
     )
 
 

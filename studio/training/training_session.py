@@ -36,7 +36,16 @@ from studio.training.runs import run_resuming
 from studio.training.runs.run_record import create_run_folder
 from studio.training.runs.run_recorder import RunRecorder
 from studio.training.runs.run_resuming import ResumedRun
-from studio.training.session_events import AutogradCaptured, BreakpointsHit, SessionEvent, State, StateChanged, Warned
+from studio.training.session_events import (
+    AutogradCaptured,
+    BreakpointsHit,
+    Measured,
+    SessionEvent,
+    State,
+    StateChanged,
+    Warned,
+)
+from studio.training.statistics.step_measurement import StepMeasurer
 from studio.training.warning_capture import capture_warnings
 
 _JOIN_SECONDS = 1.0
@@ -64,6 +73,7 @@ class TrainingSession:
         device: overrides the document's
         seed: overrides the document's
         compile: compile training steps; overrides the document's
+        probe_steps: batches between measurements of all tensors, 0 for never; overrides the document's
         inspects_data: look at samples when the run starts, and warn of their problems
         breakpoints: conditions at which the session pauses, and whether each is enabled; replaces the document's
     """
@@ -86,6 +96,7 @@ class TrainingSession:
         device: Device | None = None,
         seed: int | None = None,
         compile: bool | None = None,
+        probe_steps: int | None = None,
         inspects_data: bool = True,
         breakpoints: Mapping[str, bool] | None = None,
     ) -> None:
@@ -104,11 +115,18 @@ class TrainingSession:
         self._report: Report | None = None
         known = {} if resume is None else resume.settings
         self.settings = resolve_settings(
-            document.training, known, epochs=epochs, steps=steps, device=device, seed=seed, compile=compile
+            document.training,
+            known,
+            epochs=epochs,
+            steps=steps,
+            device=device,
+            seed=seed,
+            compile=compile,
+            probe_steps=probe_steps,
         )
         self._planned = with_run_length(document, self.settings, known)
         self._events: EventQueue[SessionEvent] = EventQueue(
-            is_droppable=lambda event: isinstance(event, fit.Step),
+            is_droppable=lambda event: isinstance(event, (fit.Step, Measured)),
             is_transient=lambda event: isinstance(event, fit.ValidationStep),
         )
         self._state: State = "idle"
@@ -131,6 +149,7 @@ class TrainingSession:
         self._breakpoints = dict(document.breakpoints if breakpoints is None else breakpoints)
         self._breakpoints_changed = False
         self._monitor: BreakpointMonitor | None = None
+        self._measuring_ended = False
         self._diagnosis: RunDiagnosis | None = None
         self._problems: list[Problem] = []
         """Problems that the run has shown."""
@@ -345,6 +364,7 @@ class TrainingSession:
             is_repeatable=not unobserved,
         )
         self._warn_of_breakpoints(monitor)
+        measurer = None if unobserved else self._measurer(task)
         training = fit.fit(
             task,
             epochs=settings.epochs,
@@ -358,6 +378,7 @@ class TrainingSession:
             compile=settings.compile,
             observe=not unobserved,
             rewind=monitor.rewind,
+            probe=measurer,
         )
         monitor.attach(training)
         if unobserved and not any(each.node == unobserved[0].node for each in self._checked(self._planned).problems):
@@ -382,6 +403,8 @@ class TrainingSession:
                 self._emit(event, is_recorded=not hits)
                 if hits:
                     self._pause_at(hits, training)
+                if measurer is not None and isinstance(event, fit.Step):
+                    self._emit_measured(measurer)
                 self._answer_requests()
                 if isinstance(event, fit.Done):
                     break
@@ -435,6 +458,22 @@ class TrainingSession:
             breakpoints, self._breakpoints_changed = self._breakpoints, False
         monitor.set_breakpoints(breakpoints)
         self._warn_of_breakpoints(monitor)
+
+    def _measurer(self, task: fit.Task) -> StepMeasurer | None:
+        """What measures steps; None if the settings say so."""
+        interval = self.settings.probe_steps
+        if not interval:
+            return None
+        losses = self._lowered().measured_losses(task)
+        return StepMeasurer(task, losses, interval, compile=self.settings.compile)
+
+    def _emit_measured(self, measurer: StepMeasurer) -> None:
+        while (found := measurer.take()) is not None:
+            self._events.put(Measured(found.statistics))
+            self._recorder.write_statistics(found)
+        if measurer.problem is not None and not self._measuring_ended:
+            self._measuring_ended = True
+            self._warn("not-measured", [f"{measurer.problem} Measuring ended; the training continues."])
 
     def _emit(self, event: fit.TrainingEvent, *, is_recorded: bool = True) -> None:
         epochs, seconds = self._reached

@@ -44,6 +44,7 @@ _KERNEL_MODULES = (
     "pooling_windows",
     "raw_memory",
     "register_tiles",
+    "statistics_tiles",
     "thread_pool",
 )
 """Modules in this folder that kernels import."""

@@ -40,7 +40,7 @@ def model_class(writer: SourceWriter, title: str, setup: LayerSetup) -> ast.Clas
     module = _ModuleSource(writer, {end: batch[end] for end in writer.model_inputs()}, setup)
     outputs = writer.model_outputs()
     layers, forward = module.layers(), module.forward(outputs)
-    writer.names[title] = module.meaning(outputs)
+    writer.names[title], writer.values[title] = module.meaning(outputs), module.values()
     for path in setup.initial.rest():
         layers += [writer.mark(each, path) for each in setup.initial.statements(path, path)]
     for path in setup.frozen.rest():
@@ -59,6 +59,7 @@ def block_class(writer: SourceWriter, title: str, setup: LayerSetup) -> ast.Clas
     layers, forward = module.layers(), module.forward(list(outputs.values()))
     definition = module.class_of(title, layers, forward)
     writer.names[title] = module.meaning(list(outputs.values()), list(outputs))
+    writer.values[title] = module.values()
     writer.classes[writer.block] = BlockClass(title, dict(writer.variables), tuple(inputs), tuple(outputs))
     return definition
 
@@ -97,6 +98,10 @@ class _ModuleSource:
             {} if self._writer.block else {name: end for end, name in self._writer.batch().items()},
             {variable: frozenset(refs) for variable, refs in self._writer.variable_refs.items()},
         )
+
+    def values(self) -> dict[str, Endpoint]:
+        """The output of a node that each variable has."""
+        return {name: end for end, name in self._names.items()}
 
     # -- layers
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from engine.system.syntax import parse_source
 from studio.document.blocks import block_nodes
+from studio.document.model import Endpoint
 from studio.lowering.analysis.dataflow import Dataflow
 from studio.lowering.codegen import syntax_trees
 from studio.lowering.codegen.code_sections import CodeSection, CodeSections
@@ -31,6 +32,8 @@ class ProgramSource:
     task_class: str
     names: Mapping[str, ModuleNames]
     """What the names in the classes of the model and its blocks stand for, by class."""
+    values: Mapping[str, Mapping[str, Endpoint]]
+    """The output of a node that each variable has, by class, with that of the task."""
     code: tuple[CodeSection, ...] = ()
     """The sources of Python nodes."""
 
@@ -61,7 +64,7 @@ def write_program(flow: Dataflow, title: str | None = None) -> ProgramSource:
         lines = {line + inserted.count("\n"): node for line, node in lines.items()}
         for each in sections:
             lines |= dict.fromkeys(range(each.first_line, each.last_line + 1), each.nodes[0])
-    return ProgramSource(text, lines, model, task, writer.names, sections)
+    return ProgramSource(text, lines, model, task, writer.names, writer.values, sections)
 
 
 def _block_writers(writer: SourceWriter) -> dict[str, SourceWriter]:

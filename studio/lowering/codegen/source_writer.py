@@ -98,6 +98,8 @@ class SourceWriter:
         """The parameters that each of them sets."""
         self.names: dict[str, ModuleNames] = {} if outer is None else outer.names
         """What the names in each class that is written stand for, by title."""
+        self.values: dict[str, Mapping[str, Endpoint]] = {} if outer is None else outer.values
+        """The output of a node that each variable has, by class."""
         self.order = self._needed_nodes()
 
     def _needed_nodes(self) -> list[str]:

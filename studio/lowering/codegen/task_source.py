@@ -23,7 +23,7 @@ STEP_SETTINGS = ("accumulate", "clip_norm", "clip_value", "mixed_precision")
 
 def task_class(writer: SourceWriter, title: str, model: str) -> ast.ClassDef:
     base = syntax_trees.attribute(writer.module("fit"), "Task")
-    methods = [_data(writer), _configure(writer, model), _losses(writer)]
+    methods = [_data(writer), _configure(writer, model), _losses(writer, title)]
     return syntax_trees.subclass(title, base, [*_settings(writer.flow.document.training), *_per_step(writer), *methods])
 
 
@@ -147,13 +147,14 @@ def _parameters(writer: SourceWriter, optimizer: str) -> ast.expr:
     return ast.List(parameters, ast.Load())
 
 
-def _losses(writer: SourceWriter) -> ast.FunctionDef:
+def _losses(writer: SourceWriter, title: str) -> ast.FunctionDef:
     scope = Locals()
     losses = writer.with_role(Role.LOSS, Role.LOSS_SUM)
     names = {end: scope.new(writer.local(end)) for end in [*_outputs(writer, losses), *writer.model_outputs()]}
     read = writer.read_by(*MODEL_ROLES, Role.LOSS, Role.METRIC)
     batch = {end: scope.new(name) if end in read else "_" for end, name in writer.batch().items()}
     names.update(batch)
+    writer.values[title] = {name: end for end, name in names.items() if name != "_"}
     unpacked = syntax_trees.assign([syntax_trees.name(name) for name in batch.values()], syntax_trees.name("batch"))
     nodes = writer.with_role(Role.LOSS, Role.LOSS_SUM, Role.METRIC)
     applied = [writer.mark(_apply(writer, name, names), name) for name in nodes]

@@ -24,6 +24,7 @@ class _Settings(TypedDict, total=False):
     device: str
     seed: int
     compile: bool
+    probe_steps: _Count
 
 
 class _File(TypedDict, total=False):

@@ -2,6 +2,7 @@
 
 graph.gradwire        the trained document
 run.json              settings, versions, machine, data and results
+statistics.bin        figures of tensors at measured steps, see `studio.training.statistics.statistics_format`
 metrics.jsonl         one JSON object per line, see `studio.training.runs.event_json`
 weights.safetensors   weights at the end of the run
 best.safetensors      weights of the best validation

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 from engine import fit
+from studio.document.document_errors import FileError
 from studio.document.model import Document
 from studio.training.run_settings import RunSettings
 from studio.training.runs.background_writer import BackgroundWriter
@@ -14,9 +17,14 @@ from studio.training.runs.run_checkpoints import CheckpointManager
 from studio.training.runs.run_locks import RunLock
 from studio.training.runs.run_record import RunRecord
 from studio.training.runs.run_resuming import ResumedRun, lock_run
+from studio.training.statistics.statistics_file import StatisticsFile, truncate_statistics
+from studio.training.statistics.statistics_format import STATISTICS_FILE
+from studio.training.statistics.step_measurement import MeasuredStep
 
 _RETRY_SECONDS = 5.0
 """How long to retry writing the final results of a run."""
+_STATISTICS_SECONDS = 2.0
+"""Interval between writes of statistics."""
 
 
 class RunRecorder:
@@ -35,6 +43,8 @@ class RunRecorder:
         self._writer = BackgroundWriter()
         self._record: RunRecord | None = None
         self._checkpoints: CheckpointManager | None = None
+        self._statistics: StatisticsFile | None = None
+        self._statistics_written = 0.0
         self._lock: RunLock | None = None
         """Lock of a resumed run, until its record takes it over."""
 
@@ -66,8 +76,10 @@ class RunRecorder:
             steps=training.checkpoint_steps,
             keep=training.checkpoints,
             first_step=0 if position is None else position.get("step", 0),
-            before=record.flush,
+            before=self._flush,
         )
+        if position is not None:
+            self._truncate_statistics(folder, position.get("step", 0))
         if record.is_locked:
             return []
         problem = "is on a file system without locks, so a second process writing this run would not be detected"
@@ -100,6 +112,35 @@ class RunRecorder:
         if self._record is not None and not isinstance(event, fit.ValidationStep):
             self._record.write_event(event, weights)
 
+    def write_statistics(self, measured: MeasuredStep) -> None:
+        """Write the figures of a measured step, now or a little later."""
+        if self._record is None:
+            return
+        if self._statistics is None:
+            self._statistics = StatisticsFile(self._record.folder, measured.layout)
+        step = measured.statistics.step
+        self._statistics.append(step, measured.numbers, has_gradients=measured.has_gradients)
+        if time.monotonic() - self._statistics_written > _STATISTICS_SECONDS and not self._writer.is_busy:
+            self._put_statistics()
+
+    def _put_statistics(self) -> None:
+        statistics = self._statistics
+        if statistics is not None:
+            self._statistics_written = time.monotonic()
+            self._writer.put(STATISTICS_FILE, lambda: _write_statistics(statistics))
+
+    def _flush(self) -> None:
+        """Write what a checkpoint must not be ahead of. Statistics are no reason to have none."""
+        if self._record is not None:
+            self._record.flush()
+        if self._statistics is not None:
+            with suppress(OSError, FileError):  # the writer reports it
+                self._statistics.write()
+
+    def _truncate_statistics(self, folder: Path, step: int) -> None:
+        with suppress(OSError):  # reported when new ones are written
+            truncate_statistics(folder, step)
+
     def messages(self) -> list[str]:
         """Write errors since the last call."""
         return [] if self._record is None else self._writer.messages()
@@ -107,7 +148,20 @@ class RunRecorder:
     def finish(self, state: str, weights: Callable[[], dict[str, Any]], message: str | None) -> tuple[str, ...]:
         """Write the final results. Returns the files that could not be written."""
         if self._record is not None:
-            return self._record.finish(state, weights(), message, seconds=_RETRY_SECONDS)
+            self._put_statistics()
+            lost = self._record.finish(state, weights(), message, seconds=_RETRY_SECONDS)
+            dropped = 0 if self._statistics is None else self._statistics.dropped
+            return (*lost, f"{dropped:,} records of {STATISTICS_FILE}") if dropped else lost
         if self._lock is not None:
             self._lock.release()
         return ()
+
+
+def _write_statistics(statistics: StatisticsFile) -> str:
+    try:
+        statistics.write()
+    except OSError as error:
+        found = FileError.from_os_error(statistics.path, "cannot be written", error)
+        kept = "Training continues. Statistics are kept in memory until they can be written."
+        raise FileError(found.path, "", found.problem, f"{kept} {found.remedy}") from None
+    return f"Writing statistics succeeded: {statistics.path}."

@@ -38,11 +38,19 @@ def test_what_a_run_leaves_behind(session, digits, tmp_path: Path) -> None:
     folder = tmp_path / "a" / "b"
     assert run.folder == folder
     names = {"graph.gradwire", "run.json", "metrics.jsonl", "weights.safetensors", "best.safetensors", "checkpoints"}
+    names.add("statistics.bin")
     assert {path.name for path in folder.iterdir()} == names
     assert load(folder / "graph.gradwire") == digits()
     about = json.loads((folder / "run.json").read_text())
     assert about["state"] == "done"
-    assert about["settings"] == {"epochs": 2, "steps": None, "device": "cpu", "seed": 5, "compile": True}
+    assert about["settings"] == {
+        "epochs": 2,
+        "steps": None,
+        "device": "cpu",
+        "seed": 5,
+        "compile": True,
+        "probe_steps": 20,
+    }
     assert about["last"]["epoch"] == 2
     assert about["best"]["val_loss"] <= about["last"]["val_loss"]
     assert {"python", "numpy"} <= set(about["versions"])

@@ -22,6 +22,7 @@ _GROUPS: dict[str, tuple[str, ...]] = {
     "Validation": ("validate_epochs", "validate_steps"),
     "Best weights and early stopping": ("follow", "patience", "min_change"),
     "Checkpoints": ("checkpoint_seconds", "checkpoint_steps", "checkpoints"),
+    "Statistics of tensors": ("probe_steps",),
 }
 """Headings of the form, with their settings. The tooltip of a setting starts with its name in the project file."""
 
@@ -31,6 +32,7 @@ _NOTES = {
     ),
     "Best weights and early stopping": "The best weights are saved in addition to the last ones.",
     "Checkpoints": "An interrupted run can be resumed from its last checkpoint with identical results.",
+    "Statistics of tensors": "Measuring does not change results. Gradients are measured at a tenth of these steps.",
 }
 
 

@@ -33,6 +33,7 @@ _SETTING_TITLES = {
     "checkpoint_seconds": "Checkpoint every N seconds",
     "checkpoint_steps": "Checkpoint every N batches",
     "checkpoints": "Checkpoints to keep",
+    "probe_steps": "Measure every N batches",
 }
 _PARTS = {"train": "train", "val": "val."}
 """Titles of the data parts that prefix the names of results."""

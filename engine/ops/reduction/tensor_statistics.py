@@ -1,0 +1,44 @@
+"""Statistics of all elements of a tensor, for views of a training."""
+
+from __future__ import annotations
+
+from engine.dtypes import float32
+from engine.ops.record import op
+from engine.shape import Spec
+
+STATISTICS = ("mean", "std", "low", "high", "norm", "zeros", "nan", "infinite")
+"""What the op returns, in order."""
+
+
+@op("other", method=False, public=False, sample=lambda s: [((s.normal(3, 4),), {}), ((s.booleans(3, 4),), {})])
+def tensor_statistics(xp, x):
+    """Mean, standard deviation, minimum, maximum and norm of the finite elements, the share of elements that are 0, and
+    the numbers of NaN and of infinite ones. All are 0 for a tensor without elements.
+    """
+    values = x.reshape(-1).astype(xp.float64)
+    finite = xp.isfinite(values)
+    kept = xp.where(finite, values, 0.0)
+    count = xp.maximum(finite.sum(), 1)
+    mean = kept.sum() / count
+    centered = xp.where(finite, values - mean, 0.0)
+    is_known = finite.any()
+    nan = xp.isnan(values).sum()
+    found = [
+        mean,
+        xp.sqrt((centered * centered).sum() / count),
+        xp.where(is_known, xp.where(finite, values, xp.inf).min(initial=xp.inf), 0.0),
+        xp.where(is_known, xp.where(finite, values, -xp.inf).max(initial=-xp.inf), 0.0),
+        xp.sqrt((kept * kept).sum()),
+        (values == 0).sum() / max(values.size, 1),
+        nan,
+        values.size - finite.sum() - nan,
+    ]
+    return xp.stack([xp.asarray(each, xp.float64) for each in found]).astype(xp.float32)
+
+
+@tensor_statistics.shape
+def _(x: Spec):
+    return Spec((len(STATISTICS),), float32)
+
+
+__all__ = ["STATISTICS", "tensor_statistics"]

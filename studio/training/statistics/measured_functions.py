@@ -1,0 +1,173 @@
+"""The functions that measure a training step, to be compiled: all that they use is an argument or a default."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from types import FunctionType
+from typing import Any
+
+from engine import autograd
+from engine import functions as F
+from engine.amp import autocast
+from engine.compiler import CompiledFunction
+from engine.dtypes import BY_NAME, float32
+from engine.fit.carried_states import restore_states, save_states
+from engine.fit.task import Task
+from engine.modes import no_grad
+from engine.nn.module import Module
+from engine.ops.reduction.tensor_statistics import tensor_statistics
+from engine.tensors import Tensor
+from studio.training.statistics.output_report import OutputCollector, OutputColumns, OutputReport
+
+Losses = Callable[[Task, Any, OutputReport], Mapping[Any, Tensor]]
+
+
+@dataclass(slots=True)
+class Columns:
+    """Where figures are among the numbers that a function returns; written while its Python code runs."""
+
+    outputs: OutputColumns = field(default_factory=OutputColumns)
+    parameters: dict[str, list[int]] = field(default_factory=dict[str, list[int]])
+    """Numbers of the gradients of each trained parameter, among those of all gradients."""
+
+
+class ColumnSink:
+    """Receives the columns when a function runs its Python code. A replayed function has those of an earlier call."""
+
+    def __init__(self) -> None:
+        self.columns: Columns | None = None
+
+    def take(self) -> Columns | None:
+        columns, self.columns = self.columns, None
+        return columns
+
+
+_NO_SINK = ColumnSink()
+
+
+def _no_losses(task: Task, batch: Any, report: OutputReport) -> Mapping[Any, Tensor]:
+    raise NotImplementedError
+
+
+def measure_outputs(
+    task: Task, batch: Any, before: Sequence[Tensor], losses: Losses = _no_losses, sink: ColumnSink = _NO_SINK
+) -> Tensor:
+    """Statistics of outputs, shares of dead units, statistics of parameters. `before` receives the parameters."""
+    collector = OutputCollector(gradients=False)
+    with no_grad(), _preserved(task), _precision(task):
+        losses(task, batch, OutputReport(collector))
+    collector.clear()
+    with no_grad():
+        numbers = [*collector.statistics, *collector.dead, *_parameter_statistics(task, before)]
+        sink.columns = Columns(collector.columns)
+        return F.cat(numbers)
+
+
+def measure_gradients(
+    task: Task, batch: Any, before: Sequence[Tensor], losses: Losses = _no_losses, sink: ColumnSink = _NO_SINK
+) -> Tensor:
+    """As `measure_outputs`, and the statistics of the gradients of outputs and parameters."""
+    collector = OutputCollector(gradients=True)
+    with _preserved(task):
+        with _precision(task):
+            found = losses(task, batch, OutputReport(collector))
+        collector.clear()
+        columns = Columns(collector.columns)
+        paths = {id(parameter): path for path, parameter in trained_parameters(task).items()}
+        for number, (optimizer, loss) in enumerate(found.items(), start=1):
+            parameters = [each for group in optimizer.param_groups for each in group["params"] if each.requires_grad]
+            if not loss.requires_grad or not parameters:
+                continue
+            scaled = loss if task.scaler is None else task.scaler.scale(loss)
+            gradients = autograd.grad(scaled, parameters, retain_graph=number < len(found), allow_unused=True)
+            with no_grad():
+                for parameter, gradient in zip(parameters, gradients, strict=True):
+                    if gradient is not None and id(parameter) in paths:
+                        columns.parameters.setdefault(paths[id(parameter)], []).append(len(collector.gradients))
+                        collector.gradients.append(tensor_statistics(gradient.to(float32)))
+    with no_grad():
+        statistics = _parameter_statistics(task, before)
+        sink.columns = columns
+        return F.cat([*collector.statistics, *collector.dead, *statistics, *collector.gradients])
+
+
+def measure_updates(modules: tuple[Module, ...], before: Sequence[Tensor], paths: tuple[str, ...]) -> Tensor:
+    """Statistics of the changes of parameters since `before`."""
+    with no_grad():
+        found = _parameters_by_path(dict(zip(paths, modules, strict=True)))
+        changes = [parameter - old for parameter, old in zip(found.values(), before, strict=True)]
+        return F.cat([tensor_statistics(change.to(float32)) for change in changes])
+
+
+def trained_parameters(task: Task) -> dict[str, Tensor]:
+    """The parameters that are trained, by their path in the weights file; those of the model have no prefix."""
+    return _parameters_by_path(task.modules)
+
+
+def _parameters_by_path(modules: Mapping[str, Module]) -> dict[str, Tensor]:
+    return {
+        path if name == "model" else f"{name}.{path}": parameter
+        for name, module in modules.items()
+        for path, parameter in module.named_parameters()
+        if parameter.requires_grad
+    }
+
+
+def _parameter_statistics(task: Task, before: Sequence[Tensor]) -> list[Tensor]:
+    found: list[Tensor] = []
+    for parameter, copy in zip(trained_parameters(task).values(), before, strict=True):
+        copy.copy_(parameter)
+        found.append(tensor_statistics(parameter.to(float32)))
+    return found
+
+
+def _precision(task: Task) -> Any:
+    enabled = task.mixed_precision != "off"
+    return autocast(task.device.type, BY_NAME[task.mixed_precision if enabled else "float32"], enabled=enabled)
+
+
+@contextmanager
+def _preserved(task: Task) -> Iterator[None]:
+    """Restore what computing a batch changes: buffers and carried states. The caller restores the random state."""
+    buffers = [(buffer, buffer.detach().clone()) for module in task.modules.values() for buffer in module.buffers()]
+    carried = save_states(task)
+    try:
+        yield
+    finally:
+        with no_grad():
+            for buffer, value in buffers:
+                buffer.copy_(value)
+        restore_states(task, carried)
+
+
+@dataclass(frozen=True, slots=True)
+class MeasuringFunctions:
+    """The functions for a task. All take the task, a batch and copies of the parameters, which they write."""
+
+    outputs: Callable[..., Tensor]
+    gradients: Callable[..., Tensor]
+    updates: Callable[..., Tensor]
+    sink: ColumnSink
+
+
+def measuring_functions(task: Task, losses: Losses, *, compile: bool) -> MeasuringFunctions:
+    """The functions, compiled or not.
+
+    Args:
+        losses: computes the losses of a batch and reports outputs
+    """
+    sink = ColumnSink()
+
+    def made(function: Any, *defaults: Any) -> Callable[..., Tensor]:
+        # A function without a closure, whose defaults never change: compiled calls can be replayed.
+        own = FunctionType(function.__code__, function.__globals__, function.__name__, defaults)
+        return CompiledFunction(own, replay_classes=task.replay_classes) if compile else own
+
+    return MeasuringFunctions(
+        made(measure_outputs, losses, sink), made(measure_gradients, losses, sink), made(measure_updates), sink
+    )
+
+
+__all__ = ["Columns", "MeasuringFunctions", "measuring_functions", "trained_parameters"]

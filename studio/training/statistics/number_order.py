@@ -1,0 +1,100 @@
+"""From the numbers that measuring functions return to the figures of a layout."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from engine.ops.reduction.tensor_statistics import STATISTICS
+from studio.training.statistics.measured_functions import Columns
+from studio.training.statistics.step_statistics import GRADIENT, StatisticsLayout
+
+_WIDTH = len(STATISTICS)
+_NORM, _NAN, _INFINITE = (STATISTICS.index(name) for name in ("norm", "nan", "infinite"))
+
+
+class NumberOrder:
+    """Sorts the numbers of one path through the measuring functions.
+
+    Args:
+        columns: where they are
+        parameters: paths of the trained parameters
+        differentiable: the outputs that have gradients; by default those of `columns`
+    """
+
+    def __init__(
+        self, columns: Columns, parameters: Sequence[str], differentiable: Collection[str] | None = None
+    ) -> None:
+        outputs = columns.outputs
+        self.differentiable = frozenset(outputs.gradients if differentiable is None else differentiable)
+        keys = list(outputs.statistics)
+        self._tensors = max(outputs.statistics.values(), default=-1) + 1
+        self._dead, self._parameters = len(outputs.dead), len(parameters)
+        self._units = np.array([outputs.units[key] for key in outputs.dead], np.float32)
+        owners = [outputs.gradients.get(key, []) for key in keys]
+        owners += [columns.parameters.get(path, []) for path in parameters]
+        pairs = [(owner, number) for owner, numbers in enumerate(owners) for number in numbers]
+        self._owners = np.array([owner for owner, _ in pairs], np.intp)
+        self._gradients = np.array([number for _, number in pairs], np.intp)
+        self._owned = len(owners)
+        self.layout = StatisticsLayout(
+            {
+                key: (
+                    *STATISTICS,
+                    *((GRADIENT,) if key in self.differentiable else ()),
+                    *(("dead", "units") if key in outputs.dead else ()),
+                )
+                for key in keys
+            },
+            dict.fromkeys(parameters, ("norm", GRADIENT, "update")),
+        )
+        self._order = np.array(self._positions(columns, keys), np.intp)
+
+    def _positions(self, columns: Columns, keys: Sequence[str]) -> list[int]:
+        """For each number of the layout its position among those that `sorted` joins."""
+        dead_at = self._tensors * _WIDTH
+        units_at = dead_at + self._dead
+        gradients_at = units_at + self._dead
+        norms_at = gradients_at + self._owned
+        dead = {key: number for number, key in enumerate(columns.outputs.dead)}
+        found: list[int] = []
+        for position, key in enumerate(keys):
+            begin = columns.outputs.statistics[key] * _WIDTH
+            found += range(begin, begin + _WIDTH)
+            if key in self.differentiable:
+                found.append(gradients_at + position)
+            if key in dead:
+                found += [dead_at + dead[key], units_at + dead[key]]
+        for position in range(self._parameters):
+            gradient = gradients_at + len(keys) + position
+            found += [norms_at + position, gradient, norms_at + self._parameters + position]
+        return found
+
+    def sorted(self, first: NDArray[np.float32], updates: NDArray[np.float32], scale: float) -> NDArray[np.float32]:
+        """The figures in the order of the layout.
+
+        Args:
+            first: the numbers from before the step
+            updates: those from after it
+            scale: the loss scale, by which gradients are divided
+        """
+        own = self._tensors * _WIDTH + self._dead
+        parameters = own + self._parameters * _WIDTH
+        squares = np.zeros(self._owned)
+        if len(first) > parameters:
+            np.add.at(squares, self._owners, np.square(_norms(first[parameters:])[self._gradients]))
+        gradients = np.sqrt(squares) / scale
+        parts = [first[:own], self._units, gradients, _norms(first[own:parameters]), _norms(updates)]
+        return np.concatenate(parts)[self._order].astype(np.float32)
+
+
+def _norms(numbers: NDArray[np.float32]) -> NDArray[np.float64]:
+    """The norm of each tensor, which is not finite if an element is not."""
+    rows = numbers.reshape(-1, _WIDTH).astype(np.float64)
+    norms = np.where(rows[:, _INFINITE] > 0, np.inf, rows[:, _NORM])
+    return np.where(rows[:, _NAN] > 0, np.nan, norms)
+
+
+__all__ = ["NumberOrder"]
