@@ -105,7 +105,7 @@ class ProjectView(QObject):
         self.time_measurer = TimeMeasurer(store, runner, self)
         self.color_by = ColorBy(self.canvas, self.overlay, self.time_measurer, project.moment)
         self.comparison = CanvasComparison(self.canvas)
-        self.wire_statistics = WireStatisticsSource(store, project.scope, runner, self)
+        self.wire_statistics = WireStatisticsSource(store, project.scope, runner, project.moment, self)
         WireStatisticsTooltip(self.canvas, self.wire_statistics)
         self.probe_store = ProbeStore(store, settings, self)
         self.probe_computer = ProbeComputer(

@@ -15,9 +15,11 @@ from studio.document import edits
 from studio.document.model import Node
 from studio.training.probing import tensor_statistics
 from studio.ui.canvas.canvas_view import CanvasView
+from studio.ui.canvas.geometry import Side
 from studio.ui.canvas.wires import wire_statistics_tooltip
 from studio.ui.window.main_window import MainWindow
 from tests.ui.canvas.conftest import wire
+from tests.ui.canvas.mouse_and_keyboard import MouseAndKeyboard
 from tests.ui.canvas.test_color_by import document
 from tests.ui.conftest import MakeWindow
 
@@ -163,3 +165,32 @@ def test_after_a_run_the_values_are_those_of_its_last_step(window: MainWindow, q
             break
     assert f"Run 1, step {project.runner.steps}" in QToolTip.text()
     assert "<code>4." not in QToolTip.text()
+
+
+def rest_at_port(window: MainWindow, node: str, side: Side, port: str) -> None:
+    """Rest the pointer on a port until its tooltip is due."""
+    canvas = window.canvas
+    assert canvas is not None
+    QToolTip.hideText()
+    canvas.camera.zoom_to(2.0, animated=False)
+    canvas.camera.center_on(QPointF(*canvas.canvas_scene.nodes[node].port(side, port)), animated=False)
+    at = MouseAndKeyboard(canvas).port(node, side, port)
+    QTest.mouseMove(canvas.viewport(), at + QPoint(0, 120))
+    QTest.mouseMove(canvas.viewport(), at)
+
+
+def test_ports_show_their_last_values_or_why_there_are_none(window: MainWindow, qtbot: QtBot) -> None:
+    rest_at_port(window, "small", "output", "output")
+    qtbot.waitUntil(lambda: "64×64 float32" in QToolTip.text() and "<td>mean" in QToolTip.text())
+    rest_at_port(window, "relu", "input", "input")
+    qtbot.waitUntil(lambda: "<b>input</b>" in QToolTip.text() and "<td>mean" in QToolTip.text())
+    rest_at_port(window, "scale", "input", "samples")
+    qtbot.waitUntil(lambda: "The Data panel shows samples." in QToolTip.text())
+    assert window.project is not None
+    cut = wire("small.output -> block.input")
+    window.project.store.edit("Disconnect", lambda document: edits.disconnect(document, [cut]))
+    qtbot.waitUntil(lambda: window.project is not None and window.project.store.is_checked)
+    rest_at_port(window, "block", "input", "input")
+    qtbot.waitUntil(lambda: "No values: nothing is connected." in QToolTip.text())
+    rest_at_port(window, "relu", "output", "output")
+    qtbot.waitUntil(lambda: "No statistics: " in QToolTip.text())

@@ -1,4 +1,4 @@
-"""Adds the statistics of a tensor to the tooltip of its wire."""
+"""Adds the statistics of a tensor to the tooltips of its wire and of its ports."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import html
 from PySide6.QtCore import QEvent, QObject, QPoint, QPointF
 from PySide6.QtGui import QMouseEvent, QTextDocumentFragment
 
-from studio.document.model import Wire
+from studio.document.model import Endpoint, Wire
 from studio.nodes.types import PortType
 from studio.training.probing.tensor_statistics import TensorStatistics
 from studio.ui import number_format
@@ -23,13 +23,13 @@ _BARS = "▁▂▃▄▅▆▇█"
 
 
 class WireStatisticsTooltip(QObject):
-    """Asks for the statistics of the wire under the pointer, and cancels when the pointer leaves it."""
+    """Asks for the statistics of the wire or port under the pointer, and cancels when the pointer leaves it."""
 
     def __init__(self, view: CanvasView, source: WireStatisticsSource) -> None:
         super().__init__(view)
         self._view, self._source = view, source
-        self._wire: Wire | None = None
-        """The wire whose tooltip is shown."""
+        self._hit: Hit | None = None
+        """The wire or port whose tooltip is shown."""
         self._position = QPoint()
         view.tooltip_sources.append(self._text)
         self._is_asked = False
@@ -40,11 +40,11 @@ class WireStatisticsTooltip(QObject):
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
         kind = event.type()
-        if self._wire is not None and (kind in (QEvent.Type.Leave, QEvent.Type.MouseButtonPress, QEvent.Type.Wheel)):
+        if self._hit is not None and (kind in (QEvent.Type.Leave, QEvent.Type.MouseButtonPress, QEvent.Type.Wheel)):
             self._leave()
-        elif self._wire is not None and isinstance(event, QMouseEvent) and kind == QEvent.Type.MouseMove:
+        elif self._hit is not None and isinstance(event, QMouseEvent) and kind == QEvent.Type.MouseMove:
             at = self._view.camera.to_scene(event.position())
-            if self._view.canvas_scene.hit(at).wire != self._wire:
+            if self._view.canvas_scene.hit(at) != self._hit:
                 self._leave()
         return False
 
@@ -59,27 +59,57 @@ class WireStatisticsTooltip(QObject):
 
     def _announce(self) -> None:
         """Speak what is shown."""
-        if self._is_asked and self._wire is not None:
+        source = None if self._hit is None else self._source_of(self._hit)
+        if self._is_asked and source is not None:
             self._is_asked = False
-            found = QTextDocumentFragment.fromHtml(statistics_text(self._source.request(self._wire)))
+            found = QTextDocumentFragment.fromHtml(statistics_text(self._source.request(source)))
             announce(self._view, found.toPlainText())
 
     def _leave(self) -> None:
-        self._wire = None
+        self._hit = None
         self._is_asked = False
         self._source.cancel()
 
     def _text(self, hit: Hit, at: QPointF) -> str:
-        if hit.wire is None or self._view.canvas_scene.wires[hit.wire].kind not in _TENSORS:
+        if hit.wire is None and hit.end is None:
             return ""
-        self._wire = hit.wire
+        source = self._source_of(hit)
+        if source is None:
+            return self._reason(hit)
+        self._hit = hit
         self._position = self._view.viewport().mapToGlobal(self._view.camera.to_view(at).toPoint())
-        return statistics_text(self._source.request(hit.wire))
+        return statistics_text(self._source.request(source))
+
+    def _source_of(self, hit: Hit) -> Endpoint | None:
+        """The output whose tensor is on a wire or at a port; None for other data."""
+        scene = self._view.canvas_scene
+        if hit.wire is not None:
+            item = scene.wires.get(hit.wire)
+            return hit.wire.source if item is not None and item.kind in _TENSORS else None
+        if hit.node not in scene.nodes or hit.port is None:
+            return None
+        port = scene.nodes[hit.node].content.port(hit.port, is_input=hit.side == "input")
+        if port is None or port.type not in _TENSORS:
+            return None
+        if hit.side == "output":
+            return hit.end
+        return next((wire.source for wire in scene.graph.incoming(hit.node) if wire.target == hit.end), None)
+
+    def _reason(self, hit: Hit) -> str:
+        """Why a port has no values."""
+        if hit.node is None or hit.port is None:
+            return ""
+        port = self._view.canvas_scene.nodes[hit.node].content.port(hit.port, is_input=hit.side == "input")
+        if port is not None and port.type is PortType.SAMPLES:
+            return "The Data panel shows samples."
+        if port is not None and port.type in _TENSORS:
+            return "No values: nothing is connected."
+        return ""
 
     def _refresh(self) -> None:
         """Show the result where the pointer rests, or where it was asked for."""
-        if self._wire is not None and self._wire in self._view.canvas_scene.wires:
-            self._view.show_tooltip(self._position, Hit(wire=self._wire))
+        if self._hit is not None and self._source_of(self._hit) is not None:
+            self._view.show_tooltip(self._position, self._hit)
             self._announce()
 
 

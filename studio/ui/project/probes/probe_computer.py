@@ -22,6 +22,7 @@ from studio.training.probing.probe_views import (
 from studio.training.probing.probe_weights import WeightsRequest
 from studio.ui.latest_task import LatestTask
 from studio.ui.project.probes.probe_store import ProbeKey, ProbeStore
+from studio.ui.project.probes.shown_weights import identity, shown_weights
 from studio.ui.project.project_store import ProjectStore
 from studio.ui.project.shown_moment import ShownMoment
 from studio.ui.project.training_runner import TrainingRunner
@@ -148,26 +149,9 @@ class ProbeComputer(QObject):
             self.refresh()
 
     def _on_moment_changed(self) -> None:
-        request = self._weights_request()
-        if self._weights is None or _identity(request) != _identity(self._weights):
+        request = shown_weights(self._runner, self._moment)
+        if self._weights is None or identity(request) != identity(self._weights):
             self._soon.start()
-
-    def _weights_request(self) -> WeightsRequest:
-        """The weights of the shown step."""
-        run, own = self._moment.run, self._runner.run
-        if run is None:
-            return WeightsRequest()
-        document = run.document
-        if run is own and self._moment.is_live and self._runner.session is not None:
-            return WeightsRequest(run.name, self._runner.session.document, self._runner.session)
-        if document is None and run.folder is not None:
-            try:
-                document = run.read_document()
-            except Exception:  # noqa: BLE001 - a run whose graph cannot be read has no weights for this one
-                return WeightsRequest()
-        is_last = self._moment.is_live or (not run.is_live and self._moment.step >= run.step)
-        step = run.step if is_last else self._moment.step
-        return WeightsRequest(run.name, document, None, run.folder, step, is_last)
 
     def _request(self) -> None:
         store = self._store
@@ -175,13 +159,13 @@ class ProbeComputer(QObject):
         if not visible or not store.is_checked or store.report.dataflow is None:
             return
         report = store.check_report
-        weights = self._weights_request()
+        weights = shown_weights(self._runner, self._moment)
         requests = tuple(ViewRequest(target_of(probe, report), probe.view, probe.index) for probe in visible)
-        views = (id(report), _identity(weights), tuple(probe.key for probe in visible), requests)
+        views = (id(report), identity(weights), tuple(probe.key for probe in visible), requests)
         is_verified, self._to_verify = self._to_verify, False
         if views == self._views and not is_verified:
             return
-        is_same = self._weights is not None and _identity(weights) == _identity(self._weights)
+        is_same = self._weights is not None and identity(weights) == identity(self._weights)
         known = self._known if is_same else None
         self._cancelled.set()
         self._cancelled = threading.Event()
@@ -222,10 +206,6 @@ class ProbeComputer(QObject):
         group = statistics.parameters if probe.kind == "parameter" else statistics.outputs
         text = measured_text(group.get(target.key, {}))
         return ProbeResult(problem=f"{found.problem}\nMeasured at step {statistics.step:,}: {text}") if text else found
-
-
-def _identity(request: WeightsRequest) -> tuple[object, ...]:
-    return request.run, id(request.session), request.folder, request.is_last, 0 if request.is_last else request.step
 
 
 __all__ = ["MAX_SHARE", "ProbeComputer"]
