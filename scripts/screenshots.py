@@ -102,7 +102,7 @@ def training(window: MainWindow) -> None:
 def autograd(window: MainWindow) -> None:
     project = open_template(window)
     window.show_autograd_graph()
-    until(lambda: bool(window.project_views[project].autograd.view.items_by_id))
+    until(lambda: window.project_views[project].autograd.shown is not None)
     project.store.select(["hidden"])
     settle(window)
 

@@ -151,6 +151,7 @@ class Training(Iterator[TrainingEvent]):
         """Completed epochs. `batch` counts completed batches of the current epoch, `step` all batches."""
         self.batch = 0
         self.step = 0
+        self._last_batch: Any = None
         self._seconds = 0.0
         self._epoch_seconds = 0.0
         self._step_seconds = 0.0
@@ -190,8 +191,8 @@ class Training(Iterator[TrainingEvent]):
 
     @property
     def last_batch(self) -> Any:
-        """The batch of the last step, on the device; None if it is not kept."""
-        return self.rewind.steps[-1].batch if self.rewind is not None and self.rewind.steps else None
+        """The batch of the last step, on the device; None before the first."""
+        return self.rewind.steps[-1].batch if self.rewind is not None and self.rewind.steps else self._last_batch
 
     @property
     def is_undone(self) -> bool:
@@ -363,7 +364,7 @@ class Training(Iterator[TrainingEvent]):
     def _train(self, timed: TimedBatches) -> Iterator[TrainingEvent]:
         """Train one batch."""
         accumulation = self._accumulation_position(timed)
-        batch = timed.next()
+        batch = self._last_batch = timed.next()
         if self.rewind is not None:
             with timed.excluded():
                 self.rewind.record(self.task, self._position(), batch, accumulation)

@@ -85,7 +85,7 @@ def log_of_runs(window: MainWindow, folder: Path) -> None:
 def autograd_graph(window: MainWindow, folder: Path) -> None:
     project = open_template(window)
     window.show_autograd_graph()
-    until(lambda: bool(window.project_views[project].autograd.view.items_by_id))
+    until(lambda: window.project_views[project].autograd.shown is not None)
 
 
 @state("compile")

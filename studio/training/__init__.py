@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from studio.training.autograd_snapshot import AutogradSnapshot as AutogradSnapshot
+from studio.training.autograd.autograd_snapshot import AutogradSnapshot as AutogradSnapshot
 from studio.training.session_events import AutogradCaptured as AutogradCaptured
 from studio.training.session_events import BreakpointsHit as BreakpointsHit
 from studio.training.session_events import Failed as Failed

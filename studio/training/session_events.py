@@ -7,7 +7,7 @@ from typing import Literal, TypeAlias
 
 from engine import fit
 from studio.lowering.problems.problem import Problem
-from studio.training.autograd_snapshot import AutogradSnapshot
+from studio.training.autograd.autograd_snapshot import AutogradSnapshot
 from studio.training.breakpoints.breakpoint_hit import BreakpointHit
 from studio.training.profiling.profile_events import ProfileEvent
 from studio.training.statistics.step_statistics import StepStatistics

@@ -19,7 +19,7 @@ from studio.lowering.program import LoweringError, Program, lower
 from studio.lowering.report import Report
 from studio.lowering.user_code.code_problems import unobserved_code
 from studio.nodes.catalogue import Catalogue
-from studio.training.autograd_snapshot import capture_autograd
+from studio.training.autograd.autograd_snapshot import capture_autograd
 from studio.training.breakpoints.breakpoint_hit import BreakpointHit, BreakpointRecord, write_hit
 from studio.training.breakpoints.breakpoint_monitor import BreakpointMonitor
 from studio.training.compilation import explain_running
@@ -140,6 +140,7 @@ class TrainingSession:
         self._ended = threading.Event()
         self._thread: threading.Thread | None = None
         self._task: fit.Task | None = None
+        self._training: fit.Training | None = None
         self._recorder = RunRecorder(document, self.settings, label)
         self.steps = 0
         """Completed training steps, including those before a resume. Thread-safe."""
@@ -381,6 +382,7 @@ class TrainingSession:
             probe=measurer,
         )
         monitor.attach(training)
+        self._training = training
         if unobserved and not any(each.node == unobserved[0].node for each in self._checked(self._planned).problems):
             self._report_problem(unobserved[0])
         self._diagnosis = RunDiagnosis(
@@ -559,7 +561,8 @@ class TrainingSession:
         if self._autograd_requested and self._task is not None and self.program is not None:
             self._autograd_requested = False
             try:
-                self._events.put(AutogradCaptured(capture_autograd(self._task, self.program)))
+                batch = None if self._training is None else self._training.last_batch
+                self._events.put(AutogradCaptured(capture_autograd(self._task, self.program, batch, self.steps)))
             except Exception as error:  # noqa: BLE001 - must not end the run
                 self._warn(
                     "no-autograd-graph",

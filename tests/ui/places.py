@@ -154,7 +154,7 @@ def data(visit: Visit) -> QWidget:
 def autograd(visit: Visit) -> QWidget:
     project = visit.open()
     visit.window.show_autograd_graph()
-    visit.wait(lambda: visit.window.project_views[project].autograd.view.items_by_id)
+    visit.wait(lambda: visit.window.project_views[project].autograd.shown is not None)
     return visit.window.docks["autograd"]
 
 

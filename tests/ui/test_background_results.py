@@ -10,10 +10,12 @@ import pytest
 from PySide6.QtCore import QObject
 from pytestqt.qtbot import QtBot
 
+import engine
 from engine.inspect.layout_folding import Window
 from studio.document.model import Document
 from studio.lowering.problems.problem import Fix
 from studio.lowering.report import Report
+from studio.training.autograd.autograd_snapshot import AutogradSnapshot
 from studio.ui.latest_task import LatestTask
 from studio.ui.panels.autograd.graph_layouter import GraphLayouter
 from studio.ui.project.background_checker import BackgroundChecker
@@ -60,9 +62,10 @@ def test_the_newest_call(qtbot: QtBot, owner: QObject) -> None:
 
 
 def test_the_layout_of_an_autograd_graph(qtbot: QtBot, owner: QObject) -> None:
+    graph = engine.inspect.autograd_graph(engine.ones(2, requires_grad=True).exp().sum())
     layouter = GraphLayouter(owner)
     layouter._pool = ImmediatePool()  # pyright: ignore[reportAttributeAccessIssue]
-    delivered_later(qtbot, layouter.arranged, lambda: layouter.request([1, 2], [(1, 2)]))
+    delivered_later(qtbot, layouter.arranged, lambda: layouter.request(AutogradSnapshot(graph, {}, 0.0)))
 
 
 def test_the_check_of_a_previewed_fix(qtbot: QtBot, owner: QObject) -> None:

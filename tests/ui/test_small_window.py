@@ -78,9 +78,9 @@ def test_gradient_norm_scale_is_readable_in_a_small_window(qtbot: QtBot, window:
     qtbot.waitUntil(lambda: project.store.is_checked)
     panel = window.project_views[project].autograd
     window.commands.run("run.look")
-    qtbot.waitUntil(lambda: bool(panel.view.items_by_id))
+    qtbot.waitUntil(lambda: panel.shown is not None)
     QApplication.processEvents()
-    legend = panel._legend
+    legend = panel.toolbar.legend
     metrics = QFontMetrics(fonts.interface(11))
     bounds = [metrics.horizontalAdvance(number_format.norm(bound)) for bound in legend._scale.bounds]
     assert legend.isVisible() and legend.width() >= sum(bounds) + 72 + 2 * 8

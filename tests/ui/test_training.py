@@ -13,7 +13,6 @@ from studio.document import edits
 from studio.document.model import Document
 from studio.training.diagnosis import data_bottleneck
 from studio.training.runs.metric_points import MetricKind
-from studio.ui.panels.autograd.graph_items import OpItem
 from studio.ui.panels.runs import runs_panel
 from studio.ui.project.project import Project
 from studio.ui.window import top_bar
@@ -187,29 +186,33 @@ def test_edits_are_possible_during_a_run(qtbot: QtBot, window: MainWindow, endle
 def test_autograd_and_canvas_select_each_other(qtbot: QtBot, window: MainWindow, project: Project) -> None:
     panel = window.project_views[project].autograd
     window.commands.run("run.look")
-    qtbot.waitUntil(lambda: bool(panel.view.items_by_id))
+    qtbot.waitUntil(lambda: panel.shown is not None)
+    assert panel.shown is not None
+    nodes = panel.shown.snapshot.graph.nodes
     project.store.select(["hidden"])
-    marked = [item for item in panel.view.items_by_id.values() if item.is_marked]
-    assert {item.node.leaf for item in marked if item.node.leaf} == {"hidden.weight", "hidden.bias"}
-    assert any(item.node.leaf is None for item in marked)
-    assert all(item.node.gradient_norm is not None for item in marked)
+    marked = [nodes[key] for key in panel.view.painter.highlights.marked if isinstance(key, int)]
+    assert {node.leaf for node in marked if node.leaf} == {"hidden.weight", "hidden.bias"}
+    assert any(node.leaf is None for node in marked)
+    assert all(node.gradient_norm is not None for node in marked)
     panel.view.fit()
-    logits = next(item for item in panel.view.items_by_id.values() if item.node.leaf == "logits.weight")
-    position = panel.view.mapFromScene(logits.sceneBoundingRect().center())
+    logits = next(node for node in nodes if node.leaf == "logits.weight")
+    position = panel.view.position_of(logits.id).toPoint()
     QTest.mouseClick(panel.view.viewport(), Qt.MouseButton.LeftButton, pos=position)
     assert project.store.selection == {"logits"}
-    assert isinstance(panel.view.itemAt(position), OpItem)
+    assert "logits.weight" in panel.details.toPlainText()
 
 
-def test_tall_autograd_graph_is_centered(qtbot: QtBot, window: MainWindow, project: Project) -> None:
+def test_wide_autograd_graph_is_shown_from_the_loss(qtbot: QtBot, window: MainWindow, project: Project) -> None:
     view = window.project_views[project].autograd.view
     window.docks["autograd"].reveal()
     window.resizeDocks([window.docks["autograd"]], [200], Qt.Orientation.Vertical)
     window.commands.run("run.look")
-    qtbot.waitUntil(lambda: bool(view.items_by_id))
+    qtbot.waitUntil(lambda: view.shown is not None)
+    assert view.shown is not None
     visible, graph = view.camera.visible, view.scene().itemsBoundingRect()
-    assert graph.width() < visible.width() and graph.height() + 80 > visible.height()
-    assert abs(graph.center().x() - visible.center().x()) < 2
+    left, top, right, bottom = view.shown.drawing.box_of(view.shown.root) or (0, 0, 0, 0)
+    assert graph.width() > visible.width()
+    assert visible.left() < left < right < visible.right() and visible.top() < top < bottom < visible.bottom()
 
 
 def test_log_shows_the_end_of_a_run_after_its_last_epoch(qtbot: QtBot, window: MainWindow, project: Project) -> None:
@@ -329,9 +332,9 @@ def test_autograd_panel_shows_an_earlier_run(qtbot: QtBot, window: MainWindow, e
     qtbot.waitUntil(lambda: endless.runner.run is not None and endless.runner.run.progress.step > 3)
     window.commands.run("run.stop")
     qtbot.waitUntil(lambda: endless.runner.state == "stopped")
-    assert panel.snapshot is None and endless.runner._pending_snapshots == 0, "hidden panels request no step"
+    assert panel.refresher.requests == 0 and panel.snapshot is None, "hidden panels request no step"
     window.docks["autograd"].reveal()
-    qtbot.waitUntil(lambda: bool(panel.view.items_by_id))
+    qtbot.waitUntil(lambda: panel.shown is not None)
 
 
 def test_run_table_and_top_bar_label_their_losses(qtbot: QtBot, window: MainWindow, endless: Project) -> None:

@@ -173,10 +173,19 @@ class TrainingRunner(QObject):
         session = self._session
         return session is not None and (self.is_active or session.document is self._store.document)
 
-    def request_snapshot(self) -> None:
-        """Request the autograd graph of one step: of the current or last run, or with freshly initialized weights."""
+    @property
+    def has_pending_snapshot(self) -> bool:
+        """Whether a requested autograd graph has not arrived yet."""
+        return bool(self._pending_snapshots)
+
+    def request_snapshot(self, *, of_run: bool = False) -> None:
+        """Request the autograd graph of one step: of the current or last run, or with freshly initialized weights.
+
+        Args:
+            of_run: of the run even if the project was edited after it
+        """
         session = self._session
-        if session is None or not (self.is_active or session.document is self._store.document):
+        if session is None or not (of_run or self.shows_run):
             if not self._can_begin():
                 return
             session = self._snapshot_session = self._make_session(runs=None)

@@ -15,7 +15,7 @@ from studio.document.model import Document, Node
 from studio.lowering import lower
 from studio.lowering.check import check
 from studio.nodes import catalogue
-from studio.training.autograd_snapshot import capture_autograd
+from studio.training.autograd.autograd_snapshot import capture_autograd
 from studio.training.compilation import explain_step
 from studio.training.prediction import predict_batches, prediction_samples
 from tests.engine.fit.test_resume import assert_resumable

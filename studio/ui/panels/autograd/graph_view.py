@@ -1,18 +1,17 @@
-"""View of the autograd graph: pan, zoom, fit, and selection by click."""
+"""View of an autograd graph: pan, zoom, fit, folding and selection."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
 from PySide6.QtCore import QPointF, QRectF, Qt, Signal
-from PySide6.QtGui import QKeyEvent, QMouseEvent, QPainter, QResizeEvent, QWheelEvent
-from PySide6.QtWidgets import QGraphicsScene, QGraphicsView, QWidget
+from PySide6.QtGui import QHelpEvent, QKeyEvent, QMouseEvent, QPainter, QResizeEvent, QWheelEvent
+from PySide6.QtWidgets import QGraphicsScene, QGraphicsView, QToolTip, QWidget
 
-from engine.inspect.layered_layout import Layout
-from studio.document.blocks.block_nodes import path_and_outer
-from studio.training.autograd_snapshot import AutogradSnapshot
+from studio.training.autograd.graph_arrangement import TITLE
+from studio.training.autograd.graph_outline import Key
 from studio.ui.canvas.camera import Camera
-from studio.ui.panels.autograd.graph_items import EdgeItem, OpItem
+from studio.ui.panels.autograd.graph_layouter import ShownGraph
+from studio.ui.panels.autograd.graph_painter import GraphPainter, Highlights, folds_at
+from studio.ui.panels.autograd.node_details import tooltip
 from studio.ui.panels.autograd.norm_scale import NormScale
 from studio.ui.theme import theme
 
@@ -22,54 +21,87 @@ _FIRST_SCALE = 0.75
 _MARGIN = 24.0
 _DRAG = 4.0
 """Minimum distance in pixels that makes a press a drag; below it, it is a click."""
+_STEPS = {
+    (Qt.Key.Key_PageDown, False): "next", (Qt.Key.Key_PageUp, False): "previous",
+    (Qt.Key.Key_PageDown, True): "next layer", (Qt.Key.Key_PageUp, True): "previous layer",
+}  # fmt: skip
 
 
 class GraphView(QGraphicsView):
-    chosen = Signal(str)
-    """Canvas node of the clicked item; empty for none."""
+    chosen = Signal(object)
+    """Key of the clicked item or frame; None for the background."""
+    toggled = Signal(str)
+    """Path of a group to fold or unfold."""
+    step_requested = Signal(str)
+    """"first", "previous", "next", "last", "previous layer" or "next layer"."""
+    search_requested = Signal()
+    left = Signal()
+    """Escape was pressed."""
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.setScene(QGraphicsScene(self))
+        self.scene().setItemIndexMethod(QGraphicsScene.ItemIndexMethod.NoIndex)
         self.setRenderHint(QPainter.RenderHint.Antialiasing)
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.setVerticalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.setTransformationAnchor(QGraphicsView.ViewportAnchor.NoAnchor)
         self.setAccessibleName("Autograd graph")
+        self.setMinimumHeight(48)
         self.camera = Camera(self)
-        self.items_by_id: dict[int, OpItem] = {}
-        self._edges: list[EdgeItem] = []
+        self.painter = GraphPainter()
+        self.scene().addItem(self.painter)
+        self.shown: ShownGraph | None = None
         self._pressed: QPointF | None = None
         self._last = QPointF()
         self._is_untouched = True
         theme.manager().changed.connect(self._apply_theme)
         self._apply_theme()
 
-    def show_graph(self, snapshot: AutogradSnapshot, layout: Layout[int], scale: NormScale) -> None:
-        """Show a graph."""
-        self.scene().clear()
-        self._edges = [
-            EdgeItem(layout.positions[behind], route, layout.positions[before])
-            for (behind, before), route in layout.routes.items()
-        ]
-        self.items_by_id = {node.id: OpItem(node, snapshot.nodes.get(node.id), scale) for node in snapshot.graph.nodes}
-        for edge in self._edges:
-            self.scene().addItem(edge)
-        for number, item in self.items_by_id.items():
-            item.setPos(*layout.positions[number])
-            self.scene().addItem(item)
-        self.show_initial()
+    def show_graph(self, shown: ShownGraph, scale: NormScale, *, anchor: Key | None = None) -> None:
+        """Show a graph. The item `anchor`, or the shown part, stays where it is; a new graph is shown from its end."""
+        before = self.shown
+        was_at = None if before is None or anchor is None else before.drawing.box_of(anchor)
+        self.shown = shown
+        self.painter.show_graph(shown, scale)
+        now_at = None if anchor is None else shown.drawing.box_of(anchor)
+        if before is None or not before.has_structure_of(shown.snapshot):
+            self._is_untouched = True
+            self.show_initial()
+        elif was_at is not None and now_at is not None and before.drawing is not shown.drawing:
+            moved = QPointF(now_at[0] - was_at[0], now_at[1] - was_at[1])
+            self.camera.center_on(self.camera.visible.center() + moved, animated=False)
 
-    def mark(self, owners: Iterable[str], *, reveal: bool) -> None:
-        """Highlight the graph nodes of these canvas nodes and scroll to them."""
-        wanted = frozenset(owners)
+    def highlight(self, highlights: Highlights) -> None:
+        self.painter.highlight(highlights)
+
+    def reveal(self, keys: list[Key]) -> None:
+        """Scroll to items or frames that are shown, as far as they fit."""
+        if self.shown is None:
+            return
+        boxes = [box for key in keys if (box := self.shown.drawing.box_of(key)) is not None]
+        if not boxes:
+            return
         area = QRectF()
-        for item in self.items_by_id.values():
-            item.set_marked(not wanted.isdisjoint(path_and_outer(item.owner or "")))
-            if item.is_marked:
-                area = area.united(item.sceneBoundingRect())
-        if reveal and not area.isEmpty():
+        for left, top, right, bottom in boxes:
+            area = area.united(QRectF(left, top, right - left, bottom - top))
+        self._is_untouched = False
+        if self.camera.scale < _FIRST_SCALE:
+            self.camera.zoom_to(_FIRST_SCALE, animated=False)
+        visible = self.camera.visible
+        if area.width() > visible.width() or area.height() > visible.height():
+            self.camera.center_on(QRectF(*_corner_size(boxes[0])).center())
+        else:
             self.camera.reveal(area)
+
+    def position_of(self, key: Key) -> QPointF:
+        """Viewport position of an item's center, or of the title of a frame. Raises KeyError if it is not shown."""
+        box = None if self.shown is None else self.shown.drawing.box_of(key)
+        if box is None or self.shown is None:
+            raise KeyError(key)
+        is_item = key in self.shown.drawing.rows
+        bottom = box[3] if is_item else box[1] + TITLE
+        return self.camera.to_view(QPointF((box[0] + min(box[2], box[0] + 160)) / 2, (box[1] + bottom) / 2))
 
     def show_initial(self) -> None:
         """Show the whole graph if its text is readable, else the end at the loss."""
@@ -79,11 +111,19 @@ class GraphView(QGraphicsView):
             half = self.viewport().width() / 2 - _MARGIN
             self.camera.zoom_to(_FIRST_SCALE, animated=False)
             x = max(area.right() - half / _FIRST_SCALE, area.center().x())
-            self.camera.center_on(QPointF(x, area.center().y()), animated=False)
+            end = (
+                None
+                if self.shown is None
+                else self.shown.drawing.box_of(self.shown.outline.visible(0, self.shown.expanded))
+            )
+            y = area.center().y() if end is None or area.height() < self.camera.visible.height() else end[1]
+            self.camera.center_on(QPointF(x, y), animated=False)
 
     def fit(self) -> None:
         """Fit the whole graph into the view."""
         self.camera.fit(self.scene().itemsBoundingRect(), animated=False)
+
+    # -- events
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
@@ -110,16 +150,37 @@ class GraphView(QGraphicsView):
 
     def mouseReleaseEvent(self, event: QMouseEvent) -> None:
         if self._pressed is not None and self._is_click(event.position()):
-            item = self.itemAt(event.position().toPoint())
-            self.chosen.emit((item.owner or "") if isinstance(item, OpItem) else "")
+            self._click(event.position())
         self._pressed = None
 
     def mouseDoubleClickEvent(self, event: QMouseEvent) -> None:
-        self.fit()
+        key = self._key_at(event.position())
+        if isinstance(key, str):
+            self.toggled.emit(key)
+        elif key is None:
+            self.fit()
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         middle = QPointF(self.viewport().rect().center())
-        match event.key():
+        shift = bool(event.modifiers() & Qt.KeyboardModifier.ShiftModifier)
+        control = bool(event.modifiers() & Qt.KeyboardModifier.ControlModifier)
+        key = Qt.Key(event.key())
+        if (key, shift) in _STEPS:
+            self.step_requested.emit(_STEPS[key, shift])
+            return
+        match key:
+            case Qt.Key.Key_Home | Qt.Key.Key_End if control:
+                self.step_requested.emit("first" if key == Qt.Key.Key_Home else "last")
+                return
+            case Qt.Key.Key_Return | Qt.Key.Key_Enter | Qt.Key.Key_Space:
+                self._toggle_selected()
+                return
+            case Qt.Key.Key_Slash:
+                self.search_requested.emit()
+                return
+            case Qt.Key.Key_Escape if self.painter.highlights != Highlights():
+                self.left.emit()
+                return
             case Qt.Key.Key_Home | Qt.Key.Key_F:
                 self.fit()
             case Qt.Key.Key_Plus | Qt.Key.Key_Equal:
@@ -127,13 +188,47 @@ class GraphView(QGraphicsView):
             case Qt.Key.Key_Minus:
                 self.camera.zoom_by(-1, middle)
             case Qt.Key.Key_Left | Qt.Key.Key_Right | Qt.Key.Key_Up | Qt.Key.Key_Down:
-                dx = {Qt.Key.Key_Left: 40, Qt.Key.Key_Right: -40}.get(Qt.Key(event.key()), 0)
-                dy = {Qt.Key.Key_Up: 40, Qt.Key.Key_Down: -40}.get(Qt.Key(event.key()), 0)
+                dx = {Qt.Key.Key_Left: 40, Qt.Key.Key_Right: -40}.get(key, 0)
+                dy = {Qt.Key.Key_Up: 40, Qt.Key.Key_Down: -40}.get(key, 0)
                 self.camera.pan(dx, dy)
             case _:
                 super().keyPressEvent(event)
                 return
         self._is_untouched = False
+
+    def viewportEvent(self, event: object) -> bool:
+        if isinstance(event, QHelpEvent) and self.shown is not None:
+            key = self._key_at(QPointF(event.pos()))
+            QToolTip.showText(event.globalPos(), "" if key is None else tooltip(self.shown, key), self)
+            return True
+        return super().viewportEvent(event)  # pyright: ignore[reportArgumentType]
+
+    def _toggle_selected(self) -> None:
+        """Fold or unfold the selected group; fold the group around a selected node."""
+        key, shown = self.painter.highlights.selected, self.shown
+        if key is None or shown is None:
+            return
+        if isinstance(key, str):
+            self.toggled.emit(key)
+        elif len(chain := shown.outline.chain(key)) > 1:
+            self.toggled.emit(chain[-1])
+
+    def _click(self, at: QPointF) -> None:
+        key = self._key_at(at)
+        if isinstance(key, str) and self.shown is not None:
+            box = self.shown.drawing.box_of(key)
+            if box is not None and folds_at(self.camera.to_scene(at), box[0], box[1]):
+                self.toggled.emit(key)
+                return
+        self.chosen.emit(key)
+
+    def _key_at(self, at: QPointF) -> Key | None:
+        """The item at a viewport point, or the group whose title is there."""
+        if self.shown is None:
+            return None
+        point = self.camera.to_scene(at)
+        key = self.shown.drawing.item_at(point.x(), point.y())
+        return self.shown.drawing.title_at(point.x(), point.y()) if key is None else key
 
     def _is_click(self, position: QPointF) -> bool:
         return (
@@ -144,6 +239,8 @@ class GraphView(QGraphicsView):
 
     def _apply_theme(self, *_: object) -> None:
         self.setBackgroundBrush(theme.current().color("background"))
-        for edge in self._edges:
-            edge.apply_theme()
         self.viewport().update()
+
+
+def _corner_size(box: tuple[float, float, float, float]) -> tuple[float, float, float, float]:
+    return box[0], box[1], box[2] - box[0], box[3] - box[1]

@@ -1,0 +1,1 @@
+"""The autograd graph of a training step: capture, groups, layout."""
