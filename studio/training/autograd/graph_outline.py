@@ -16,7 +16,7 @@ Key: TypeAlias = int | str
 ROOT = ""
 """Path of the group of everything."""
 SMALL = 60
-"""A graph is unfolded at first as far as no more items than this are visible."""
+"""At first, groups are unfolded up to this number of visible items."""
 
 
 @dataclass(frozen=True, slots=True)
