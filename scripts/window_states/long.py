@@ -38,7 +38,7 @@ def _long(dock: str, selected: str = LATIN) -> State:
     return show
 
 
-for _dock in ("code", "history", "data", "autograd", "compile"):
+for _dock in ("code", "history", "data", "autograd", "compile", "profiler"):
     add_state(f"long_{_dock}", _long(_dock), _dock)
 add_state("long_arabic", _long("code", ARABIC))
 add_state("long_chinese", _long("log", CHINESE))

@@ -101,6 +101,70 @@ def compile_explained(window: MainWindow, folder: Path) -> None:
     until(lambda: project.explainer.explanation is not None)
 
 
+def _profiled(window: MainWindow, view: int, template: str = "digits-mlp", *, eager: bool = False) -> None:
+    project = open_template(window, template)
+    panel = window.project_views[project].profiler
+    panel.header.eager.setChecked(eager)
+    window.profile_steps()
+    until(lambda: project.profiler.state in ("ready", "failed"))
+    panel.header.view_chosen.emit(view)
+    panel.header.views[view].setChecked(True)
+
+
+@state("profiler")
+def profiler_empty(window: MainWindow, folder: Path) -> None:
+    open_template(window)
+    window.docks["profiler"].reveal()
+
+
+@state("profiler")
+def profiler_working(window: MainWindow, folder: Path) -> None:
+    project = open_template(window)
+    panel = window.project_views[project].profiler
+    panel.header.steps.setValue(1000)
+    panel.header.eager.setChecked(True)
+    window.profile_steps()
+    until(lambda: project.profiler.stage is not None and project.profiler.stage.done > 5)
+
+
+@state("profiler")
+def profiler_failed(window: MainWindow, folder: Path) -> None:
+    project = open_template(window)
+    project.store.edit("Set", lambda document: edits.set_param(document, "logits", "in_features", 100))
+    until(lambda: bool(project.store.report.errors))
+    window.profile_steps()
+
+
+@state("profiler")
+def profiler_flame_graph(window: MainWindow, folder: Path) -> None:
+    _profiled(window, 0, "digits-vit", eager=True)
+    assert window.project is not None
+    window.project.store.select(["encoder"])
+
+
+@state("profiler")
+def profiler_table(window: MainWindow, folder: Path) -> None:
+    _profiled(window, 1)
+
+
+@state("profiler")
+def profiler_memory(window: MainWindow, folder: Path) -> None:
+    _profiled(window, 2, "digits-vit", eager=True)
+
+
+@state("profiler")
+def profiler_roofline(window: MainWindow, folder: Path) -> None:
+    _profiled(window, 3)
+
+
+@state("profiler")
+def profiler_outdated(window: MainWindow, folder: Path) -> None:
+    _profiled(window, 0)
+    assert window.project is not None
+    window.project.store.edit("Set", lambda document: edits.set_param(document, "dropout", "p", 0.25))
+    QTest.qWait(500)
+
+
 @state()
 def trial_learning_rate(window: MainWindow, folder: Path) -> None:
     project = open_template(window)

@@ -205,6 +205,14 @@ def report_to_save(parent: QWidget, suggestion: Path) -> Path | None:
     return Path(path) if Path(path).suffix else Path(path).with_suffix(".html" if "html" in chosen else ".md")
 
 
+def profile_to_save(parent: QWidget, title: str, suggestion: Path, kind: str) -> Path | None:
+    """Ask for the file name of a profile; `kind` is a filter of file names. Returns None if the user cancels."""
+    path, _ = QFileDialog.getSaveFileName(parent, title, str(suggestion), kind)
+    if not path:
+        return None
+    return Path(path) if Path(path).suffix else Path(path).with_suffix(suggestion.suffix)
+
+
 def code_to_save(parent: QWidget, suggestion: Path) -> Path | None:
     """Ask for the file name of Python code. Returns None if the user cancels."""
     path, _ = QFileDialog.getSaveFileName(parent, "Export code", str(suggestion), "Python files (*.py)")

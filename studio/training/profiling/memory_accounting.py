@@ -16,6 +16,7 @@ from engine.data.joint_loader import in_order
 from engine.fit.step_functions import compute_gradients, compute_losses
 from engine.tensors import Tensor
 from studio.lowering.program import Program
+from studio.training.profiling.node_paths import without_copies
 from studio.training.profiling.op_owners import OpOwners
 from studio.training.profiling.profile_data import MEMORY_KINDS, MemoryKind, MemoryProfile, NodeMemory
 
@@ -91,7 +92,7 @@ class _Memory:
         """
         while path and path not in self._nodes:
             path = path.rpartition(".")[0]
-        return ".".join(part for part in path.split(".") if not part.isdigit())
+        return without_copies(path)
 
     def profile(self, intermediate: int, *, is_planned: bool) -> MemoryProfile:
         nodes = tuple(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Callable
 
 from engine import fit
@@ -11,7 +12,7 @@ from studio.lowering.program import Program
 from studio.training.failures import error_message
 from studio.training.profiling.profile_data import ProfileStage
 from studio.training.profiling.profile_events import Profiled, ProfileEvent, ProfileFailed, ProfileProgressed
-from studio.training.profiling.training_profile import ProfileCollector
+from studio.training.profiling.training_profile import STAGE_SECONDS, ProfileCollector
 
 
 class SessionProfiler:
@@ -31,6 +32,7 @@ class SessionProfiler:
         self._collector: ProfileCollector | None = None
         self._count = 0
         self._before = 0.0
+        self._shown = 0.0
 
     def request(self, steps: int) -> None:
         """Profile the next steps."""
@@ -60,7 +62,9 @@ class SessionProfiler:
             self._finish(program, name)  # not before it is known whether the last step was observed
         elif collector is not None and isinstance(event, fit.Step):
             collector.add(event)
-            self._put(ProfileProgressed(ProfileStage("measuring", len(collector.steps), self._count)))
+            if time.monotonic() - self._shown >= STAGE_SECONDS:
+                self._shown = time.monotonic()
+                self._put(ProfileProgressed(ProfileStage("measuring", len(collector.steps), self._count)))
         if self._requested and isinstance(event, fit.Step):
             self._start(task, program, document, compiled=compiled)
         if isinstance(event, fit.Step):

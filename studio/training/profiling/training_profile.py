@@ -22,7 +22,9 @@ from studio.training.run_settings import resolve_device
 
 DEFAULT_STEPS = 10
 MAX_STEPS = 1000
-_POLL_SECONDS = 0.02
+STAGE_SECONDS = 0.1
+"""Seconds between stages while steps are measured."""
+_POLL_SECONDS = 0.05
 """Seconds between checks of the kernels that are compiling."""
 _WARM_UP_STEPS = 3
 """Steps before the measured ones: they load code and allocate memory."""
@@ -85,10 +87,13 @@ def _profile_copy(
         collector = ProfileCollector(task, program, report.document, compiled=compiled, steps=steps, before=before)
         with closing(collector):
             collector.start()
+            shown = time.monotonic()
             for event in events:
                 if isinstance(event, fit.Step):
                     collector.add(event)
-                    yield ProfileStage("measuring", len(collector.steps), steps)
+                    if time.monotonic() - shown >= STAGE_SECONDS:  # the receiver would disturb short steps
+                        yield ProfileStage("measuring", len(collector.steps), steps)
+                        shown = time.monotonic()
                 if collector.is_complete:
                     break
         if not collector.steps:
@@ -184,6 +189,7 @@ class ProfileCollector:
 __all__ = [
     "DEFAULT_STEPS",
     "MAX_STEPS",
+    "STAGE_SECONDS",
     "ProfileCollector",
     "ProfileError",
     "ProfileStage",

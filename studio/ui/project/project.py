@@ -15,6 +15,7 @@ from studio.lowering.check import Checker
 from studio.nodes.catalogue import Catalogue
 from studio.ui.project.compile_explainer import CompileExplainer
 from studio.ui.project.fix_trial_runner import FixTrialRunner
+from studio.ui.project.profile_runner import ProfileRunner
 from studio.ui.project.project_store import ProjectStore
 from studio.ui.project.run_library import RunLibrary
 from studio.ui.project.scope_store import ScopeStore
@@ -68,6 +69,7 @@ class Project(QObject):
         self.store.fix_previewer.measured_text = self.fix_trials.measured_text
         self.store.fix_previewer.recommended = self.fix_trials.recommended
         self.explainer = CompileExplainer(self.store, self.runner, self)
+        self.profiler = ProfileRunner(self.store, self.runner, self)
         self._stamp = stamp
         self._autosave = QTimer(self)
         self._autosave.setSingleShot(True)
@@ -176,6 +178,7 @@ class Project(QObject):
         self.runner.close()
         self.library.close()
         self.explainer.close()
+        self.profiler.close()
         self.store.close()
         self._journal.clear()
         if self.store.path is None:

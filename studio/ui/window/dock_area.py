@@ -25,6 +25,7 @@ _BOTTOM = {
     "log": "Log",
     "history": "History",
     "probes": "Probes",
+    "profiler": "Profiler",
 }
 _BESIDE = {"lesson": ("Lesson", QSize(300, 600), "palette")}
 """Docks that are closed by default, and the dock whose tabs they join."""

@@ -193,6 +193,12 @@ class MainWindow(CommandWindow):
             self.docks["compile"].reveal()
             self.project.explainer.explain()
 
+    def profile_steps(self) -> None:
+        """Profile training steps and show the result."""
+        if self.project is not None:
+            self.docks["profiler"].reveal()
+            self.project_views[self.project].profiler.start()
+
     def show_welcome(self) -> None:
         """Show the welcome page without closing the open projects."""
         self.open_projects.make_current(None)

@@ -37,6 +37,7 @@ from studio.ui.panels.lesson.lesson_panel import LessonPanel
 from studio.ui.panels.log_panel import LogPanel
 from studio.ui.panels.probes.probes_panel import ProbesPanel
 from studio.ui.panels.problems_panel import ProblemsPanel
+from studio.ui.panels.profiler.profiler_panel import ProfilerPanel
 from studio.ui.panels.runs.runs_panel import RunsPanel
 from studio.ui.project.background_inspector import BackgroundInspector
 from studio.ui.project.block_libraries import BlockLibraries
@@ -101,6 +102,9 @@ class ProjectView(QObject):
         self.data_inspector = BackgroundInspector(store, self)
         self.autograd = AutogradPanel(store, runner)
         self.compile = CompilePanel(store, runner, project.explainer)
+        self.profiler = ProfilerPanel(store, runner, project.profiler)
+        self.profiler.node_requested.connect(self.canvas.reveal)
+        self.profiler.status_message.connect(self.status_message)
         self.overlay = CompileOverlay(self.canvas, project.explainer)
         self.time_measurer = TimeMeasurer(store, runner, self)
         self.color_by = ColorBy(self.canvas, self.overlay, self.time_measurer, project.moment)
@@ -130,6 +134,7 @@ class ProjectView(QObject):
             "data": self.data,
             "autograd": self.autograd,
             "compile": self.compile,
+            "profiler": self.profiler,
             "code": self.code,
             "log": self.log,
             "history": self.history,

@@ -122,6 +122,17 @@ def training_commands(window: CommandWindow) -> Iterator[Command]:
         words="compiler fusion profile performance speed",
     )
     yield Command(
+        "run.profile",
+        "Profile training steps",
+        window.profile_steps,
+        ("Ctrl+Alt+P",),
+        "Run",
+        "clock",
+        help="Measure where the time and memory of training steps go: of the run, or of a copy of the project",
+        enabled=when(window, lambda _: True),
+        words="profiler slow performance speed time memory flame graph roofline bottleneck trace",
+    )
+    yield Command(
         "run.diagnose",
         "Diagnose the loss…",
         window.diagnose,

@@ -26,6 +26,7 @@ _PANEL_WORDS = {
     "log": "messages output console terminal",
     "history": "versions edits steps",
     "probes": "watch values tensors activations gradients feature maps attention embedding",
+    "profiler": "profile time memory slow performance flame graph roofline kernels bottleneck",
     "lesson": "tutorial course learn steps exercise",
 }
 """Further words that find the command of a panel."""
@@ -33,7 +34,7 @@ _PANEL_WORDS = {
 
 _NUMBERED = 10
 """Number of panels with a digit as key, from Alt+1 to Alt+0."""
-_LETTERS = {"probes": "Alt+P", "lesson": "Alt+L"}
+_LETTERS = {"probes": "Alt+P", "profiler": "Alt+T", "lesson": "Alt+L"}
 """Keys of further panels."""
 
 

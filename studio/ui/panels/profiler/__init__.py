@@ -1,0 +1,1 @@
+"""Profiler panel: where the time and memory of training steps go."""
