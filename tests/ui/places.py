@@ -167,6 +167,15 @@ def compiled_step(visit: Visit) -> QWidget:
 
 
 @place
+def profiler(visit: Visit) -> QWidget:
+    project = visit.open()
+    visit.window.project_views[project].profiler.header.steps.setValue(2)
+    visit.window.profile_steps()
+    visit.wait(lambda: project.profiler.state == "ready")
+    return visit.window.docks["profiler"]
+
+
+@place
 def code(visit: Visit) -> QWidget:
     project = visit.open()
     visit.window.docks["code"].reveal()

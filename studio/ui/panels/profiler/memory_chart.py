@@ -79,7 +79,7 @@ class MemoryChart(QWidget):
         memory = self.memory
         how = "of the compiled plan, which reuses memory" if memory.is_planned else "op by op"
         return (
-            f"{number_format.size(memory.peak)} at the peak, of which {number_format.size(memory.intermediate)} are "
+            f"{number_format.size(memory.peak)} at the peak, {number_format.size(memory.intermediate)} of them for "
             f"intermediate values {how}"
         )
 
