@@ -36,7 +36,7 @@ def panel(window: MainWindow, project: Project, tmp_path: Path, monkeypatch: pyt
     """The panel, opened with its key."""
     monkeypatch.setenv("GRADWIRE_STATE", str(tmp_path / "user"))
     window.canvas.setFocus()  # type: ignore[union-attr]
-    QTest.keyClick(window, Qt.Key.Key_T, Qt.KeyboardModifier.AltModifier)
+    QTest.keyClick(window, Qt.Key.Key_M, Qt.KeyboardModifier.AltModifier)
     found = window.project_views[project].profiler
     assert found.isVisible()
     return found

@@ -34,7 +34,7 @@ _PANEL_WORDS = {
 
 _NUMBERED = 10
 """Number of panels with a digit as key, from Alt+1 to Alt+0."""
-_LETTERS = {"probes": "Alt+P", "profiler": "Alt+T", "lesson": "Alt+L"}
+_LETTERS = {"probes": "Alt+P", "profiler": "Alt+M", "lesson": "Alt+L"}
 """Keys of further panels."""
 
 
