@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from PySide6.QtCore import QObject, Signal
 
 from studio.document.document_errors import FileError
+from studio.training.runs.run_branching import checkpoint_at
 from studio.training.runs.run_history import Run
 from studio.training.session_events import Measured
 from studio.training.statistics.run_statistics import RunStatistics
@@ -30,6 +31,8 @@ class Moment:
     statistics: StepStatistics | None = None
     problem: str = ""
     """Why the statistics cannot be read."""
+    checkpoint: Path | None = None
+    """The checkpoint whose weights are shown, too."""
 
     @property
     def title(self) -> str:
@@ -39,9 +42,9 @@ class Moment:
     @property
     def label(self) -> str:
         """The title, and the step at which its statistics were measured."""
-        if self.statistics is None:
-            return f"{self.title} (not measured)"
-        return f"{self.title} (measured at {self.statistics.step:,})"
+        measured = "not measured" if self.statistics is None else f"measured at {self.statistics.step:,}"
+        weights = "" if self.checkpoint is None else ", weights of the checkpoint"
+        return f"{self.title} ({measured}{weights})"
 
 
 class ShownMoment(QObject):
@@ -135,6 +138,12 @@ class ShownMoment(QObject):
         run = next((run for run in self._library.runs if run.folder == run_folder), None)
         if run is not None:
             self._choose(self.at(run, max(step, 0)))
+
+    def show_checkpoint(self, run_folder: Path, step: int) -> None:
+        """Show a step with the weights of its checkpoint. Raises FileError if it has none."""
+        run = next((run for run in self._library.runs if run.folder == run_folder), None)
+        if run is not None:
+            self._choose(replace(self.at(run, step), checkpoint=checkpoint_at(run_folder, step)))
 
     def move(self, count: int) -> None:
         """Show a later measured step of the shown run, or an earlier one if `count` is negative."""

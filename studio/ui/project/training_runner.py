@@ -17,7 +17,10 @@ from studio.document.document_errors import FileError
 from studio.lowering.problems.problem import Problem
 from studio.training.diagnosis.divergence import LOSS_PROBLEMS
 from studio.training.diagnosis.run_diagnosis import RUN_CODES
-from studio.training.runs.run_history import MetricsUpdate, Run
+from studio.training.runs.run_branching import branch_run
+from studio.training.runs.run_history import MetricsUpdate, Run, StoredRun, run_from_stored
+from studio.training.runs.run_metadata import read_metadata
+from studio.training.runs.run_record import RUN_FILE
 from studio.training.runs.run_resuming import ResumedRun, load_run, with_difference_warning
 from studio.training.session_events import AutogradCaptured, Failed, SessionEvent, StateChanged, Warned
 from studio.training.training_session import TrainingSession
@@ -139,6 +142,13 @@ class TrainingRunner(QObject):
         else:
             work = partial(_load_resumable, self._library, run, run.folder)
             self._library.run_in_reader(work, partial(self._resume_loaded, run, epochs), self._refuse)
+
+    def branch(self, run: Run, step: int) -> None:
+        """Resume from a checkpoint of a run as a new run; the old one stays as it is."""
+        if self.is_active:
+            self._refuse_second_run()
+        elif run.folder is not None:
+            self._library.run_in_reader(partial(_branched, run.folder, step), self._resume_branch, self._refuse)
 
     def close(self) -> None:
         """Stop the run and wait for its thread."""
@@ -280,6 +290,14 @@ class TrainingRunner(QObject):
         self._session.start()
         self.drain()
 
+    def _resume_branch(self, stored: StoredRun) -> None:
+        """Resume a run that was made of another one. A complete one trains for as many epochs again."""
+        run = run_from_stored(stored, [other.number for other in self._library.runs])
+        self._library.add(run)
+        epochs = run.settings.get("epochs")
+        is_complete = isinstance(epochs, int) and int(run.last.get("epoch") or 0) >= epochs
+        self.resume(run, epochs=2 * epochs if isinstance(epochs, int) and is_complete else None)
+
     def _follow(self, run: Run) -> None:
         self.run = run
         run.state = "running"
@@ -332,6 +350,13 @@ class TrainingRunner(QObject):
         if state != self._state:
             self._state = state
             self.state_changed.emit(state)
+
+
+def _branched(folder: Path, step: int) -> StoredRun:
+    """A new run that continues from a checkpoint. Runs in the reading thread."""
+    made = branch_run(folder, step)
+    metadata = read_metadata(made / RUN_FILE)
+    return StoredRun(made, metadata, str(metadata.get("state", "")))
 
 
 def _load_resumable(library: RunLibrary, run: Run, folder: Path) -> tuple[ResumedRun, list[MetricsUpdate]]:

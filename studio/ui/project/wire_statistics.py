@@ -16,6 +16,7 @@ from studio.training.data.data_chain import ChainOpener
 from studio.training.probing.node_probe import NodeProbe, ProbeError
 from studio.training.probing.probe_weights import ProbedWeights, WeightsRequest, read_weights
 from studio.training.probing.tensor_statistics import TensorStatistics, wire_statistics
+from studio.training.statistics.step_statistics import Figures
 from studio.ui.latest_task import LatestTask
 from studio.ui.project.probes.shown_weights import identity, shown_weights
 from studio.ui.project.project_store import ProjectStore
@@ -33,6 +34,8 @@ class WireStatistics:
     """Why there are no statistics; empty while they are computed."""
     source: str = ""
     """Where the weights come from: "Run 3, step 120"."""
+    measured: Figures | None = None
+    """What the run measured in the shown step, instead of `statistics`."""
 
 
 @dataclass(slots=True)
@@ -84,6 +87,9 @@ class WireStatisticsSource(QObject):
             return WireStatistics(problem="The graph is being checked.")
         report = self._store.check_report
         end = _end(report, self._scope, source)
+        if end is not None and (measured := self._measured(end)) is not None:
+            self.cancel()
+            return measured
         if end is not None and end == self._pending:
             return WireStatistics()
         self.cancel()
@@ -115,6 +121,14 @@ class WireStatisticsSource(QObject):
     def close(self) -> None:
         self.cancel()
         self._task.cancel()
+
+    def _measured(self, end: Endpoint) -> WireStatistics | None:
+        """What was measured of an output in a chosen step; None if its values are computed, with the weights."""
+        moment = None if self._moment.is_live else self._moment.moment
+        if moment is None or moment.checkpoint is not None or moment.statistics is None:
+            return None
+        figures = moment.statistics.outputs.get(f"{end.node}.{end.port}")
+        return None if figures is None else WireStatistics(measured=figures, source=moment.label)
 
     def _on_finished(self, end: object, result: object) -> None:
         assert isinstance(end, Endpoint)

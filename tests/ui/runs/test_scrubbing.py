@@ -7,20 +7,24 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from PySide6.QtCore import QPoint, QPointF, Qt
+from msgspec.structs import replace
+from PySide6.QtCore import QPoint, QPointF, Qt, QTimer
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QMenu
+from PySide6.QtWidgets import QApplication, QMenu
 from pytestqt.qtbot import QtBot
 
+from studio.document.files import project_files
+from studio.training.session_events import Measured
 from studio.training.statistics.color_scale import LEVELS, NO_FIGURE, Shade
 from studio.training.statistics.statistics_file import StatisticsFile
-from studio.training.statistics.step_statistics import StatisticsLayout
+from studio.training.statistics.step_statistics import StatisticsLayout, StepStatistics
 from studio.ui.canvas.canvas_style import shade_color
+from studio.ui.canvas.wires.wire_statistics_tooltip import statistics_text
 from studio.ui.panels.runs.runs_panel import RunsPanel
 from studio.ui.project.project import Project
 from studio.ui.theme import theme
 from studio.ui.window.main_window import MainWindow
-from tests.ui.runs.hand import MakeRun, digits
+from tests.ui.runs.hand import MakeRun, digits, recorded
 
 OpenProject = Callable[[], tuple[Project, RunsPanel]]
 FIGURES = ("mean", "std", "norm", "nan", "infinite", "gradient")
@@ -182,3 +186,100 @@ def test_the_legend_explains_a_color_and_highlights_its_nodes(
     QTest.mouseMove(legend.none, QPoint(4, 4))
     highlighted = {name for name, item in nodes.items() if item.state.highlighted}
     assert highlighted == set(nodes) - {"hidden", "logits"}
+
+
+def in_menu(act: Callable[[QMenu], object]) -> None:
+    """Do something in the menu that the next call opens."""
+
+    def opened() -> None:
+        menu = QApplication.activePopupWidget()
+        assert isinstance(menu, QMenu)
+        try:
+            act(menu)
+        finally:
+            menu.close()
+
+    QTimer.singleShot(100, opened)
+
+
+def hover_text(window: MainWindow, source: str) -> str:
+    """The tooltip of a wire that starts at a node."""
+    assert window.canvas is not None
+    items = window.canvas.canvas_scene.wires
+    wire = next(wire for wire in items if wire.source.node == source)
+    return statistics_text(window.project_views[window.project].wire_statistics.request(wire.source))
+
+
+def test_values_on_wires_are_those_of_the_shown_step(window: MainWindow, opened: tuple[Project, RunsPanel]) -> None:
+    _, panel = opened
+    assert "Computing" in hover_text(window, "logits"), "live: with the current weights"
+    panel.plots["loss"].setFocus()
+    QTest.keyClick(panel.plots["loss"], Qt.Key.Key_Home)
+    text = hover_text(window, "logits")
+    assert "gradient norm" in text and "<code>0.1</code>" in text and "Run 1, step 20 (measured at 20)" in text
+
+
+def test_a_checkpoint_is_marked_shows_its_weights_and_continues_as_a_new_run(
+    window: MainWindow, make_run: MakeRun, open_project: OpenProject, path: Path, qtbot: QtBot
+) -> None:
+    document = digits(epochs=2)
+    training = replace(document.training, checkpoint_steps=30, checkpoint_seconds=1e6, checkpoints=9)
+    document = replace(document, training=training)
+    project_files.save(document, path)
+    folder = make_run(document)
+    write_statistics(folder)
+    project, panel = open_project()
+    window.commands.run("view.color-gradient")
+    plot, marks = panel.plots["loss"], panel.plots["loss"].checkpoints
+    qtbot.waitUntil(lambda: {30, 60} <= {mark.step for mark in marks.marks})
+    mark = next(mark for mark in marks.marks if mark.step == 30)
+    at = plot.mapFromScene(
+        plot.getViewBox().mapViewToScene(QPointF(mark.at, plot.getViewBox().viewRect().center().y()))
+    )
+    in_menu(lambda menu: choose(menu, "Show weights of this checkpoint"))
+    QTest.mouseClick(plot.viewport(), Qt.MouseButton.RightButton, pos=at)
+    moment = project.moment.moment
+    assert moment is not None and moment.label == "Run 1, step 30 (measured at 20, weights of the checkpoint)"
+    assert shades(window)["logits"] == Shade("amount", LEVELS)
+    qtbot.waitUntil(lambda: "Run 1, step 30, one" in hover_text(window, "logits"))
+    before = (folder / "metrics.jsonl").read_bytes(), (folder / "run.json").read_bytes()
+    in_menu(lambda menu: choose(menu, "Resume from here as a new run"))
+    QTest.mouseClick(plot.viewport(), Qt.MouseButton.RightButton, pos=at)
+    qtbot.waitUntil(lambda: len(project.library.runs) == 2 and project.runner.state == "done")
+    new = project.runner.run
+    assert new is not None and new.name == "Run 2" and new.folder is not None
+    assert recorded(new.folder) == recorded(folder), "the same numbers again"
+    assert before == ((folder / "metrics.jsonl").read_bytes(), (folder / "run.json").read_bytes())
+
+
+def test_the_canvas_follows_a_running_run_and_goes_back_in_it(
+    window: MainWindow, opened: tuple[Project, RunsPanel], qtbot: QtBot
+) -> None:
+    project, panel = opened
+    window.commands.run("run.step")
+    qtbot.waitUntil(lambda: project.runner.state == "paused" and project.runner.run.folder is not None)
+    run = project.runner.run
+    assert run is not None and run.folder is not None
+
+    def measure(step: int, gradient: float) -> None:
+        outputs = {"logits.output": {"gradient": gradient}, "hidden.output": {"gradient": gradient}}
+        project.runner.events.emit([Measured(StepStatistics(step, outputs, {}))])
+
+    colors = window.project_views[project].color_by
+    measure(1, 0.5)
+    qtbot.waitUntil(lambda: colors.values.nodes == {"logits": 0.5, "hidden": 0.5})
+    measure(2, 0.25)
+    qtbot.waitUntil(lambda: colors.values.nodes == {"logits": 0.25, "hidden": 0.25})
+    write_statistics(run.folder, last=20)
+    panel.draw()
+    panel.plots["loss"].setFocus()
+    QTest.keyClick(panel.plots["loss"], Qt.Key.Key_Home)
+    assert not project.moment.is_live and project.moment.run is run
+    shown = dict(colors.values.nodes)
+    measure(3, 7.0)
+    qtbot.wait(300)
+    assert colors.values.nodes == shown, "the chosen step stays"
+    QTest.mouseClick(colors.legend.action, Qt.MouseButton.LeftButton)
+    assert colors.values.nodes == {"logits": 7.0, "hidden": 7.0}
+    window.commands.run("run.stop")
+    qtbot.waitUntil(lambda: project.runner.state == "stopped")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+from collections.abc import Callable, Mapping
 
 from PySide6.QtCore import QEvent, QObject, QPoint, QPointF
 from PySide6.QtGui import QMouseEvent, QTextDocumentFragment
@@ -10,6 +11,7 @@ from PySide6.QtGui import QMouseEvent, QTextDocumentFragment
 from studio.document.model import Endpoint, Wire
 from studio.nodes.types import PortType
 from studio.training.probing.tensor_statistics import TensorStatistics
+from studio.training.statistics.step_statistics import Figures
 from studio.ui import number_format
 from studio.ui.canvas.canvas_view import CanvasView
 from studio.ui.canvas.hit_testing import Hit
@@ -117,6 +119,8 @@ def statistics_text(found: WireStatistics) -> str:
     """The statistics of a wire as rich text."""
     if found.problem:
         return f"No statistics: {html.escape(found.problem)}"
+    if found.measured is not None:
+        return f"{_figures_table(found.measured)}<i>{html.escape(found.source)}</i>"
     if found.statistics is None:
         return "Computing statistics…"
     return "<br>".join([*_lines(found.statistics), f"<i>{html.escape(found.source)}, one training batch</i>"])
@@ -143,6 +147,36 @@ def _lines(values: TensorStatistics) -> list[str]:
     bars = f"<code>{histogram_text(values.histogram)}</code>" if values.histogram and not values.elements else ""
     head = lines[0] if len(lines) == 1 else "".join([lines[0], *(f"<div>{line}</div>" for line in lines[1:])])
     return [f"{head}<table cellspacing=0 cellpadding=0>{table}</table>{bars}"]
+
+
+def _figures_table(figures: Figures) -> str:
+    """The figures that were measured in a step, two in a row."""
+    counts = [
+        f"{round(figures[key]):,} {name}"
+        for key, name in (("nan", "NaN"), ("infinite", "infinite"))
+        if figures.get(key)
+    ]
+    cells = [
+        f"<td>{name}&nbsp;</td><td><code>{form(figures[key])}</code>&nbsp;&nbsp;</td>"
+        for key, (name, form) in _MEASURED.items()
+        if key in figures
+    ]
+    rows = "".join(f"<tr>{''.join(cells[index : index + 2])}</tr>" for index in range(0, len(cells), 2))
+    head = f"<b>{' and '.join(counts)}</b>" if counts else ""
+    return f"{head}<table cellspacing=0 cellpadding=0>{rows}</table>"
+
+
+_MEASURED: Mapping[str, tuple[str, Callable[[float], str]]] = {
+    "mean": ("mean", number_format.measured),
+    "std": ("std", number_format.measured),
+    "low": ("min", number_format.measured),
+    "high": ("max", number_format.measured),
+    "zeros": ("zeros", number_format.percent),
+    "dead": ("dead units", number_format.percent),
+    "norm": ("norm", number_format.norm),
+    "gradient": ("gradient norm", number_format.norm),
+}
+"""Names and formats of figures by key."""
 
 
 def _elements(values: TensorStatistics) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 import pyqtgraph as pg
@@ -17,6 +17,7 @@ from studio.training.runs.metric_points import MetricKind
 from studio.training.runs.run_history import Curve, Run
 from studio.training.runs.smoothing import smooth_at
 from studio.ui import number_format
+from studio.ui.panels.runs.checkpoint_marks import CheckpointMark, CheckpointMarks
 from studio.ui.panels.runs.crosshair_readout import CrosshairReadout, Reading
 from studio.ui.panels.runs.curves_item import CurvesItem, PlotOptions, run_color
 from studio.ui.panels.runs.plot_axis import PlotAxis
@@ -65,6 +66,8 @@ class CurvePlot(pg.PlotWidget):
         self._cross.hide()
         self.item.addItem(self._cross, ignoreBounds=True)
         self._readout = CrosshairReadout(self)
+        self.checkpoints = CheckpointMarks()
+        self.item.addItem(self.checkpoints, ignoreBounds=True)
         self.marker, self.base_marker = StepMarker(), StepMarker(is_base=True)
         for marker in (self.base_marker, self.marker):
             self.item.addItem(marker, ignoreBounds=True)
@@ -108,6 +111,19 @@ class CurvePlot(pg.PlotWidget):
         """Mark the shown step and the one that it is compared with, by positions on the axis; None: no mark."""
         for marker, at in ((self.marker, shown), (self.base_marker, base)):
             marker.show_at(None if at is None or (self.shown.log_x and at <= 0) else self._to_view(at))
+
+    def mark_checkpoints(self, found: Iterable[tuple[Run, int, float]]) -> None:
+        """Mark checkpoints: the run, the step, and the position on the axis."""
+        marks = [
+            CheckpointMark(run, step, self._to_view(at))
+            for run, step, at in found
+            if not (self.shown.log_x and at <= 0)
+        ]
+        self.checkpoints.show_marks(marks)
+
+    def checkpoint_at(self, position: float) -> CheckpointMark | None:
+        """The mark at a position on the horizontal axis."""
+        return self.checkpoints.near(self._to_view(position)) if position > 0 or not self.shown.log_x else None
 
     def paintEvent(self, ev: QPaintEvent) -> None:
         began = time.perf_counter()
@@ -219,7 +235,9 @@ class CurvePlot(pg.PlotWidget):
             self.hovered.emit(None)
             return
         self.hovered.emit(x)
-        self._readout.show_at(self.mapFromScene(position), _x_text(at, self.shown.axis), readings)
+        mark = self.checkpoint_at(at)
+        title = _x_text(at, self.shown.axis) if mark is None else mark.title
+        self._readout.show_at(self.mapFromScene(position), title, readings)
 
     def _kinds(self) -> list[MetricKind]:
         kinds: tuple[tuple[MetricKind, bool], ...] = (

@@ -2,28 +2,45 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import partial
+from pathlib import Path
 
-from PySide6.QtCore import QObject, QPoint
+from PySide6.QtCore import QElapsedTimer, QObject, QPoint, Signal
 from PySide6.QtWidgets import QMenu, QWidget
 
+from studio.document.document_errors import FileError
+from studio.training.runs.run_checkpoints import list_checkpoints
 from studio.training.runs.run_history import Run
 from studio.training.runs.step_positions import position_of, step_at
 from studio.ui.panels.runs.curve_plot import CurvePlot, PlotOptions
+from studio.ui.project.run_library import RunLibrary
 from studio.ui.project.shown_moment import Moment, ShownMoment
+from studio.ui.project.training_runner import TrainingRunner
 
+_LIST_MS = 1000
+"""Minimum milliseconds between two lists of the checkpoints."""
+_MAX_MARKS = 100
+"""Maximum number of marked checkpoints of a run, the newest."""
 _MAX_RUNS = 8
 """Maximum number of runs in the menu of a position."""
 
 
 class StepScrubber(QObject):
-    """Marks the shown step in all plots, and shows the step to which a marker is moved."""
+    """Marks the shown step and the checkpoints in all plots, and shows the step to which a marker is moved."""
 
-    def __init__(self, moment: ShownMoment, parent: QWidget) -> None:
+    failed = Signal(str)
+    """Why a checkpoint cannot be shown."""
+
+    def __init__(self, moment: ShownMoment, runner: TrainingRunner, library: RunLibrary, parent: QWidget) -> None:
         super().__init__(parent)
         self._window = parent
-        self._moment = moment
+        self._moment, self._runner, self._library = moment, runner, library
+        self._checkpoints: dict[Path, list[int]] = {}
+        """Steps of the checkpoints by run folder."""
+        self._folders: list[Path] = []
+        self._listed = QElapsedTimer()
+        """Time since the checkpoints were listed."""
         self._plots: list[CurvePlot] = []
         self._runs: Sequence[Run] = ()
         self._shown = PlotOptions()
@@ -35,20 +52,38 @@ class StepScrubber(QObject):
         plot.step_dragged.connect(self._drag)
         plot.steps_moved.connect(self._moment.move)
         plot.end_requested.connect(self._move_to_end)
-        plot.menu_requested.connect(self._open_menu)
+        plot.menu_requested.connect(partial(self._open_menu, plot))
 
     def show_runs(self, runs: Sequence[Run], shown: PlotOptions) -> None:
         """Mark the steps of these runs on the axis of the plots."""
         self._runs, self._shown = runs, shown
+        folders = [run.folder for run in runs if run.is_shown and run.folder is not None]
+        if folders != self._folders or self._listed.hasExpired(_LIST_MS):
+            self._listed.start()
+            self._folders = folders
+            self._library.run_in_reader(partial(_list_checkpoints, folders), self._show_checkpoints)
         self.refresh()
+
+    def _show_checkpoints(self, found: dict[Path, list[int]]) -> None:
+        if found != self._checkpoints:
+            self._checkpoints = found
+            self.refresh()
 
     def refresh(self) -> None:
         """Move the markers to the shown step and the one that it is compared with."""
         moment, base = self._moment.moment, self._moment.base
         if moment is not None and moment.statistics is None and self._moment.is_live:
             moment = None  # nothing was measured
+        marks = [
+            (run, step, at)
+            for run in self._runs
+            if run.is_shown and run.folder is not None
+            for step in self._checkpoints.get(run.folder, ())
+            if (at := position_of(run, step, self._shown.axis)) is not None
+        ]
         for plot in self._plots:
             plot.mark_steps(self._position(moment), self._position(base))
+            plot.mark_checkpoints(marks)
 
     def _position(self, moment: Moment | None) -> float | None:
         if moment is None or not moment.run.is_shown or moment.run not in self._runs:
@@ -64,8 +99,8 @@ class StepScrubber(QObject):
     def _move_to_end(self, first: bool) -> None:
         self._moment.move_to_end(first=first)
 
-    def _open_menu(self, position: float, at: QPoint) -> None:
-        """Offer the steps at a position: to show, or to compare with."""
+    def _open_menu(self, plot: CurvePlot, position: float, at: QPoint) -> None:
+        """Offer what can be done with the checkpoint and the steps at a position."""
         found = [
             (run, step)
             for run in reversed(self._runs)
@@ -75,6 +110,12 @@ class StepScrubber(QObject):
         if not found:
             return
         menu = QMenu(self._window)
+        if (mark := plot.checkpoint_at(position)) is not None:
+            menu.addSection(mark.title)
+            menu.addAction("Show weights of this checkpoint", partial(self.show_checkpoint, mark.run, mark.step))
+            resume = menu.addAction("Resume from here as a new run", partial(self._runner.branch, mark.run, mark.step))
+            resume.setEnabled(not self._runner.is_active)
+            menu.addSeparator()
         for run, step in found:
             action = menu.addAction(f"Show step {step:,} of {run.name}")
             action.triggered.connect(partial(self._show, run, step))
@@ -86,12 +127,25 @@ class StepScrubber(QObject):
             action.triggered.connect(partial(self._compare, base))
         menu.exec(at)
 
+    def show_checkpoint(self, run: Run, step: int) -> None:
+        """Show the step of a checkpoint, and the values on wires with its weights."""
+        try:
+            if run.folder is not None:
+                self._moment.show_checkpoint(run.folder, step)
+        except FileError as error:
+            self.failed.emit(str(error))
+
     def _show(self, run: Run, step: int, *_: object) -> None:
         if run.folder is not None:
             self._moment.show(run.folder, step)
 
     def _compare(self, base: Moment, *_: object) -> None:
         self._moment.compare(base)
+
+
+def _list_checkpoints(folders: Iterable[Path]) -> dict[Path, list[int]]:
+    """Steps of the checkpoints of runs. Runs in the reading thread."""
+    return {folder: [step for step, _ in list_checkpoints(folder)][:_MAX_MARKS] for folder in folders}
 
 
 __all__ = ["StepScrubber"]
