@@ -37,6 +37,32 @@ def history_of_edits(window: MainWindow, folder: Path) -> None:
     window.docks["history"].reveal()
 
 
+@state("breakpoints")
+def breakpoints_of_a_project(window: MainWindow, folder: Path) -> None:
+    project = open_template(window, "digits-cnn")
+    panel = window.project_views[project].breakpoints
+    window.docks["breakpoints"].reveal()
+    for condition in (
+        "NaN anywhere",
+        "grad_norm(conv1) / norm(conv1) > 0.1",
+        "loss > 10 * median(loss, 20)",
+        f"NaN in {LATIN}",
+    ):
+        window.project_views[project].breakpoint_store.add(condition)
+    window.project_views[project].breakpoint_store.set_enabled("NaN anywhere", False)
+    panel.field.setText("los > 2")
+    panel.field.returnPressed.emit()
+
+
+@state("breakpoints")
+def paused_at_a_breakpoint(window: MainWindow, folder: Path) -> None:
+    project = open_template(window, "digits-cnn")
+    window.project_views[project].breakpoint_store.add("step == 2")
+    window.docks["breakpoints"].reveal()
+    project.runner.start()
+    until(lambda: project.runner.hit is not None)
+
+
 @state()
 def comparison(window: MainWindow, folder: Path) -> None:
     project = open_template(window, "digits-cnn")

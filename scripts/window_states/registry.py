@@ -14,7 +14,19 @@ LATIN = "a_name_of_a_layer_that_describes_everything_about_it_in_far_more_than_e
 CHINESE = "用于图像分类的卷积神经网络的第一个全连接隐藏层的非常长的名称" * 2
 ARABIC = "طبقة_مخفية_ذات_اسم_طويل_جدا_يصف_كل_شيء_عن_هذه_الطبقة_وما_تفعله_في_الشبكة"
 EMOJI = "🧠🔥 A title with emoji 👩🏽‍🔬 that is much longer than any title should ever be 🚀🚀🚀 and goes on and on"
-DOCKS = ("runs", "problems", "data", "autograd", "compile", "code", "log", "history", "probes", "profiler")
+DOCKS = (
+    "runs",
+    "problems",
+    "data",
+    "autograd",
+    "compile",
+    "code",
+    "log",
+    "history",
+    "probes",
+    "profiler",
+    "breakpoints",
+)
 
 State = Callable[[MainWindow, Path], None]
 STATES: dict[str, State] = {}

@@ -25,6 +25,7 @@ def canvas_commands(current: Callable[[], CanvasView | None], scope: QWidget) ->
         *_framing(make),
         *_wiring(make),
         *_probing(make),
+        *_breaking(make),
         *_selecting(make),
         *_viewing(make),
         *arranging_commands(make),
@@ -280,6 +281,33 @@ def _probing(make: CanvasCommandFactory) -> tuple[Command, ...]:
             when=lambda v: v.probes is not None and v.probes.has_probes,
             reason="The project has no probes",
             words="remove delete",
+        ),
+    )
+
+
+def _breaking(make: CanvasCommandFactory) -> tuple[Command, ...]:
+    menu = "Edit/Breakpoint"
+    return (
+        make(
+            "breakpoint",
+            "Breakpoint on NaN",
+            lambda v: v.toggle_breakpoint(),
+            "F9",
+            menu=menu,
+            icon="breakpoint",
+            token="error",
+            when=_has_probed,
+            reason="Select a wire or a node",
+            words="debug pause stop infinity toggle",
+        ),
+        make(
+            "add-breakpoint",
+            "Add breakpoint…",
+            lambda v: v.breakpoint_requested.emit(),
+            "Ctrl+F9",
+            menu=menu,
+            icon="add",
+            words="debug condition pause stop gradient norm dead loss",
         ),
     )
 

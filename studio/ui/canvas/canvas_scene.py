@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Set
+from typing import Protocol
 
 from PySide6.QtCore import QObject, QPointF, Signal
 from PySide6.QtWidgets import QGraphicsScene
@@ -45,6 +46,12 @@ _MAX_LIVE = 24
 """While more nodes are dragged, wires are not routed around nodes."""
 
 
+class BreakpointPaths(Protocol):
+    """Returns what enabled or disabled breakpoints name."""
+
+    def __call__(self, *, enabled: bool) -> frozenset[str]: ...
+
+
 class CanvasScene(QGraphicsScene):
     """One item per node, keyed by name, and one per wire."""
 
@@ -65,6 +72,7 @@ class CanvasScene(QGraphicsScene):
         self.wires: dict[Wire, WireItem] = {}
         self._wires_at: defaultdict[str, set[WireItem]] = defaultdict(set)
         self._content = SceneContent(store.catalogue, store.is_locked)
+        self._breakpoint_paths: BreakpointPaths | None = None
         self._graph: WireGraph | None = None
         self._previewed: set[str] = set()
         self._unplaced: set[NodeItem] = set()
@@ -110,6 +118,7 @@ class CanvasScene(QGraphicsScene):
         change = difference(old, new)
         if not change:
             return
+        breakpoints_changed = self._set_breakpoints()
         self.marks.hover(NO_HIT)
         self._previewed -= change.changed.keys()  # they move to their new positions below
         self.end_preview()
@@ -137,6 +146,8 @@ class CanvasScene(QGraphicsScene):
         if rewired:
             self._graph = None
             self._update_wired_ports(rewired)
+        if breakpoints_changed:
+            self._refresh_nodes(self.nodes)
         if change.blocks is not None:
             self._refresh_nodes(name for name, node in new.nodes.items() if block_nodes.name_of(node) is not None)
         if change.routes is not None:
@@ -154,6 +165,25 @@ class CanvasScene(QGraphicsScene):
             item.set_label(*self._content.label_and_error(wire))
         self.wire_router.reroute(paused=self.has_preview)
         self.overview_layer.refresh()
+
+    def show_breakpoints(self, paths: BreakpointPaths) -> None:
+        """Mark the nodes that breakpoints name; `paths` returns what enabled or disabled ones name."""
+        self._breakpoint_paths = paths
+        self.refresh_breakpoints()
+
+    def refresh_breakpoints(self) -> None:
+        if self._set_breakpoints():
+            self._refresh_nodes(self.nodes)
+            self.overview_layer.refresh()
+
+    def _set_breakpoints(self) -> bool:
+        """Find the nodes of the shown graph with breakpoints. Returns whether they have changed."""
+        paths, names_of = self._breakpoint_paths, self._store.names_of
+        found = (frozenset[str](), frozenset[str]())
+        if paths is not None:
+            found = (names_of(paths(enabled=True)), names_of(paths(enabled=False)))
+        changed, self._content.breakpoints = found != self._content.breakpoints, found
+        return changed
 
     def _show_locks(self) -> None:
         self._refresh_nodes(self.nodes)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Protocol, cast
@@ -77,9 +77,18 @@ class ProbeCommands(Protocol):
     def close_all(self) -> None: ...
 
 
+class BreakpointCommands(Protocol):
+    """What commands need of the breakpoints of a project."""
+
+    def toggle(self, paths: Collection[str]) -> None:
+        """Set a breakpoint on NaN at nodes, or remove it."""
+
+
 class CanvasView(QGraphicsView):
     """The view of one document. `canvas_commands` creates its commands and keys."""
 
+    breakpoint_requested = Signal()
+    """A breakpoint of the selection is wanted."""
     zoom_changed = Signal(float)
     """The new scale; 1.0 is 100%."""
     import_requested = Signal(object, QPointF)
@@ -123,6 +132,8 @@ class CanvasView(QGraphicsView):
         """Functions that add a paragraph to the tooltip."""
         self.delete_hooks: list[Callable[[], bool]] = []
         """Functions that Delete calls first. One that returns True has deleted what was selected."""
+        self.breakpoints: BreakpointCommands | None = None
+        """The breakpoints of the project. The window sets them."""
         self.probes: ProbeCommands | None = None
         """The probes of the project. The window sets them."""
         self._has_panned = False
@@ -219,6 +230,12 @@ class CanvasView(QGraphicsView):
     def open_search(self) -> None:
         """Open the search palette at the pointer, or at the center of the view."""
         self.overlays.open_search(self._pointer_position)
+
+    def toggle_breakpoint(self) -> None:
+        """Set a breakpoint on NaN at the selected nodes, and at those where selected wires begin; or remove it."""
+        names = set(self.store.selection) | {wire.source.node for wire in self.canvas_scene.selection.wires}
+        if names and self.breakpoints is not None:
+            self.breakpoints.toggle([self.store.prefix + name for name in names])
 
     def delete(self) -> None:
         """Delete what is selected."""

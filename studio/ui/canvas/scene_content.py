@@ -27,6 +27,8 @@ class SceneContent:
         self._wire_errors: dict[Wire | Endpoint, str] = {}
         self._live: dict[str, str] = {}
         self._figures: Mapping[str, str] = {}
+        self.breakpoints: tuple[frozenset[str], frozenset[str]] = (frozenset(), frozenset())
+        """Nodes with enabled breakpoints, and those with disabled ones."""
 
     def set_report(self, report: Report, names: Iterable[str]) -> list[str]:
         """Set the check report. Returns those of `names` whose summary or problems have changed."""
@@ -70,6 +72,9 @@ class SceneContent:
             live=self._live.get(name, ""),
             problems=self._problems.get(name, ()),
         )
+        enabled, disabled = self.breakpoints
+        if name in enabled or name in disabled:
+            content = replace(content, breakpoint="enabled" if name in enabled else "disabled")
         if self._is_locked(name):
             content = replace(content, locked=True)
         figure = self._figures.get(name, "")

@@ -14,6 +14,7 @@ from engine import cuda, fit
 from engine.compiler import Explanation
 from engine.compiler.kernels import kernel_cache
 from studio.document.document_errors import FileError
+from studio.document.model import Document
 from studio.lowering.problems.problem import Problem
 from studio.training.diagnosis.divergence import LOSS_PROBLEMS
 from studio.training.diagnosis.run_diagnosis import RUN_CODES
@@ -22,7 +23,7 @@ from studio.training.runs.run_history import MetricsUpdate, Run, StoredRun, run_
 from studio.training.runs.run_metadata import read_metadata
 from studio.training.runs.run_record import RUN_FILE
 from studio.training.runs.run_resuming import ResumedRun, load_run, with_difference_warning
-from studio.training.session_events import AutogradCaptured, Failed, SessionEvent, StateChanged, Warned
+from studio.training.session_events import AutogradCaptured, BreakpointsHit, Failed, SessionEvent, StateChanged, Warned
 from studio.training.training_session import TrainingSession
 from studio.ui.project.project_store import ProjectStore
 from studio.ui.project.refresh_interval import MIN_MS, RefreshInterval
@@ -44,6 +45,8 @@ class TrainingRunner(QObject):
     """List of new events, already recorded in the Run."""
     snapshot_ready = Signal(object)
     """The Snapshot of one step."""
+    hit_changed = Signal()
+    """The run has paused at a breakpoint, or continues."""
     refused = Signal(str)
     """Why a run could not start."""
 
@@ -62,7 +65,10 @@ class TrainingRunner(QObject):
         self._state = "idle"
         self.run: Run | None = None
         """The current or last run of this session."""
+        self.hit: BreakpointsHit | None = None
+        """The hit of breakpoints at which the run is paused."""
         self._memory = (0.0, 0)
+        store.document_changed.connect(self._pass_breakpoints)
         self._timer = QTimer(self)
         self._timer.setInterval(MIN_MS)
         self._timer.timeout.connect(self._drain_and_reschedule)
@@ -229,7 +235,11 @@ class TrainingRunner(QObject):
 
     def _handle_event(self, event: SessionEvent) -> None:
         match event:
+            case BreakpointsHit():
+                self._set_hit(event)
             case StateChanged():
+                if event.state != "paused":
+                    self._set_hit(None)
                 if event.state == "failed" and self._refusal is not None:
                     self._restore_state()
                 else:
@@ -255,6 +265,16 @@ class TrainingRunner(QObject):
                     self._store.add_run_problem(event.problem)
             case _:
                 pass
+
+    def _pass_breakpoints(self, old: Document, new: Document) -> None:
+        """Let the run that is in progress use changed breakpoints."""
+        if self._session is not None and self.is_active and old.breakpoints != new.breakpoints:
+            self._session.set_breakpoints(new.breakpoints)
+
+    def _set_hit(self, hit: BreakpointsHit | None) -> None:
+        if hit is not self.hit:
+            self.hit = hit
+            self.hit_changed.emit()
 
     def _begin(self, weights: Path | None = None) -> bool:
         if not self._can_begin():
@@ -284,7 +304,13 @@ class TrainingRunner(QObject):
         self._state_before_resume = (run.state, run.is_own)
         run.document, run.is_own, run.is_shown = resumed.document, True, True
         self._session = TrainingSession(
-            resumed.document, store.catalogue, base=store.base, name=store.name, resume=resumed, epochs=epochs
+            resumed.document,
+            store.catalogue,
+            base=store.base,
+            name=store.name,
+            resume=resumed,
+            epochs=epochs,
+            breakpoints=store.document.breakpoints,
         )
         self._follow(run)
         self._session.start()

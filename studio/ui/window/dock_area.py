@@ -26,6 +26,7 @@ _BOTTOM = {
     "history": "History",
     "probes": "Probes",
     "profiler": "Profiler",
+    "breakpoints": "Breakpoints",
 }
 _BESIDE = {"lesson": ("Lesson", QSize(300, 600), "palette")}
 """Docks that are closed by default, and the dock whose tabs they join."""

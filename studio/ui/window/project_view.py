@@ -10,7 +10,7 @@ from PySide6.QtWidgets import QWidget
 
 from engine import fit
 from studio.document.model import Document
-from studio.training.session_events import Failed, StateChanged, Warned
+from studio.training.session_events import BreakpointsHit, Failed, StateChanged, Warned
 from studio.ui import number_format
 from studio.ui.canvas.canvas_view import CanvasView
 from studio.ui.canvas.coloring.color_by import ColorBy
@@ -23,6 +23,8 @@ from studio.ui.canvas.wires.wire_statistics_tooltip import WireStatisticsTooltip
 from studio.ui.palette import PalettePanel
 from studio.ui.palette.palette_offers import PaletteOffers
 from studio.ui.panels.autograd.autograd_panel import AutogradPanel
+from studio.ui.panels.breakpoints.breakpoints_panel import BreakpointsPanel
+from studio.ui.panels.breakpoints.hit_bar import HitBar
 from studio.ui.panels.code.code_panel import CodePanel
 from studio.ui.panels.compile.compile_panel import CompilePanel
 from studio.ui.panels.data.data_panel import DataPanel
@@ -42,6 +44,7 @@ from studio.ui.panels.runs.runs_panel import RunsPanel
 from studio.ui.project.background_inspector import BackgroundInspector
 from studio.ui.project.block_libraries import BlockLibraries
 from studio.ui.project.block_library_actions import BlockLibraryActions
+from studio.ui.project.breakpoint_store import BreakpointStore
 from studio.ui.project.data_previewer import DataPreviewer
 from studio.ui.project.probes.probe_computer import ProbeComputer
 from studio.ui.project.probes.probe_store import ProbeStore
@@ -64,6 +67,8 @@ class ProjectView(QObject):
     """A status-line message."""
     problems_requested = Signal()
     """A run did not start because of errors: show the Problems panel."""
+    breakpoints_requested = Signal()
+    """A breakpoint is added from the canvas: show the Breakpoints panel."""
     graph_break_requested = Signal()
     """A graph-break marker was clicked on the canvas: show the Compile panel."""
 
@@ -126,6 +131,12 @@ class ProjectView(QObject):
         self.log = LogPanel()
         self.history = HistoryPanel(store)
         self.lesson = LessonPanel()
+        self.breakpoint_store = BreakpointStore(store, runner, self)
+        self.breakpoints = BreakpointsPanel(self.breakpoint_store)
+        self.hit_bar = HitBar(self.canvas, self.breakpoint_store, runner)
+        self.canvas.breakpoints = self.breakpoint_store
+        scene.show_breakpoints(self.breakpoint_store.paths)
+        self.breakpoint_store.changed.connect(scene.refresh_breakpoints)
         self.panels: dict[str, QWidget] = {
             "palette": palette,
             "inspector": self.inspector,
@@ -140,6 +151,7 @@ class ProjectView(QObject):
             "history": self.history,
             "lesson": self.lesson,
             "probes": self.probes,
+            "breakpoints": self.breakpoints,
         }
         self._settings = settings
         self._latest: fit.Step | None = None
@@ -157,6 +169,10 @@ class ProjectView(QObject):
         self.problems.activated.connect(self.canvas.reveal)
         self.lesson.node_requested.connect(self.canvas.reveal)
         self.probes.node_requested.connect(self.canvas.reveal)
+        self.breakpoints.node_requested.connect(self.canvas.reveal)
+        self.hit_bar.node_requested.connect(self.canvas.reveal)
+        self.canvas.breakpoint_requested.connect(self._begin_breakpoint)
+        store.selection_changed.connect(self._note_selected_node)
         self.problems.emptied.connect(self.canvas.setFocus)
         self.data.node_requested.connect(self.canvas.reveal)
         self.code.problems_requested.connect(self.problems_requested)
@@ -190,6 +206,18 @@ class ProjectView(QObject):
         self.overlay.break_chosen.connect(self._show_break)
         self.color_by.show_figure(self._settings.color_by_of(self.project.store.path))
         self.color_by.changed.connect(self._save_color_by)
+
+    def _begin_breakpoint(self) -> None:
+        """Show the Breakpoints panel with a condition for the selected node."""
+        self.breakpoints_requested.emit()
+        self.breakpoints.begin(self._selected_path())
+
+    def _note_selected_node(self, *_: object) -> None:
+        self.breakpoints.set_node(self._selected_path())
+
+    def _selected_path(self) -> str:
+        selection = self.project.store.selection
+        return next(iter(selection)) if len(selection) == 1 else ""
 
     def _search_node(self) -> None:
         self.canvas.setFocus()
@@ -306,6 +334,8 @@ class ProjectView(QObject):
                     self._log_state(event.state)
                 case Failed():
                     self.log.add(event.message if event.by_input else event.detail or event.message, "error")
+                case BreakpointsHit():
+                    self.log.add(event.message, "warning")
                 case Warned():
                     self.log.add(event.message, "warning")
                     self.status_message.emit(event.message)

@@ -27,6 +27,7 @@ _PANEL_WORDS = {
     "history": "versions edits steps",
     "probes": "watch values tensors activations gradients feature maps attention embedding",
     "profiler": "profile time memory slow performance flame graph roofline kernels bottleneck",
+    "breakpoints": "debug pause stop conditions nan watch",
     "lesson": "tutorial course learn steps exercise",
 }
 """Further words that find the command of a panel."""
@@ -34,7 +35,7 @@ _PANEL_WORDS = {
 
 _NUMBERED = 10
 """Number of panels with a digit as key, from Alt+1 to Alt+0."""
-_LETTERS = {"probes": "Alt+P", "profiler": "Alt+M", "lesson": "Alt+L"}
+_LETTERS = {"probes": "Alt+P", "profiler": "Alt+M", "breakpoints": "Alt+K", "lesson": "Alt+L"}
 """Keys of further panels."""
 
 

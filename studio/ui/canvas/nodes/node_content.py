@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Literal
 
 from studio.document.model import Node
 from studio.document.node_names import to_identifier
@@ -36,6 +37,8 @@ class NodeContent:
     muted: bool = False
     locked: bool = False
     """Whether edits cannot change it."""
+    breakpoint: Literal["", "enabled", "disabled"] = ""
+    """Whether a breakpoint names the node or something in it."""
     collapsed: bool = False
     adapts: bool = False
     """Whether the inputs depend on the wires of the node."""

@@ -221,6 +221,8 @@ def _badges(content: NodeContent, style: CanvasStyle) -> tuple[tuple[str, QColor
         for name, color, shown in (
             ("error", style.error, bool(content.error)),
             ("warning", style.warning, bool(content.warning)),
+            ("breakpoint", style.error, content.breakpoint == "enabled"),
+            ("circle", style.dim, content.breakpoint == "disabled"),
             ("frozen", style.accent, content.frozen),
             ("recomputed", style.accent, content.recomputed),
             ("link", style.accent, bool(content.shares)),

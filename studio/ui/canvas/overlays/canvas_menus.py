@@ -15,6 +15,7 @@ NODE = (
     ("canvas.rename", "canvas.mute", "canvas.freeze", "canvas.recompute", "canvas.collapse"),
     ("canvas.group", "canvas.unpack", "canvas.make-unique", "library.save", "library.update"),
     ("canvas.connect", "canvas.disconnect"),
+    ("canvas.breakpoint", "canvas.add-breakpoint"),
     ("canvas.cut", "canvas.copy", "canvas.duplicate"),
     ("canvas.select-linked", "canvas.select-sharing", "canvas.layout", "canvas.frame"),
     ("canvas.delete", "canvas.delete-bridge"),
@@ -30,7 +31,7 @@ SEVERAL = (
     ("canvas.distribute-x", "canvas.distribute-y"),
     ("canvas.delete", "canvas.delete-bridge"),
 )
-WIRE = (("canvas.reroute", "canvas.straighten"), ("canvas.delete",))
+WIRE = (("canvas.reroute", "canvas.straighten"), ("canvas.breakpoint",), ("canvas.delete",))
 FRAME = (
     ("canvas.rename", "canvas.frame-text"),
     tuple(f"canvas.frame-{color}" for color in COLORS),

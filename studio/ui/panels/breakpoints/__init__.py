@@ -1,0 +1,1 @@
+"""The Breakpoints panel, and the bar above the canvas at a hit."""
