@@ -63,6 +63,10 @@ def read_weights(request: WeightsRequest, report: Report) -> ProbedWeights:
         step, copied = request.session.copy_weights(_SECONDS) or (0, {})
         if copied:
             return ProbedWeights(copied, f"{request.run}, step {step:,}", step)
+        if request.session.steps:
+            raise ProbeError(
+                f"{request.run} did not finish a batch within {_SECONDS:g} s. Its weights are copied later."
+            )
         return _initial(report, INITIAL)
     if request.folder is None:
         return _initial(report, INITIAL)

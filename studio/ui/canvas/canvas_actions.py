@@ -408,7 +408,8 @@ class CanvasActions:
             self.fit_all()
 
     def fit_all(self, *, animated: bool = True) -> None:
-        self._fit((*self._scene.boxes().values(), *self._scene.frames.boxes().values()), animated=animated)
+        scene = self._scene
+        self._fit((*scene.boxes().values(), *scene.frames.boxes().values(), *scene.cards.values()), animated=animated)
 
     def open_at_readable_zoom(self) -> None:
         """Show all nodes if their names stay readable, else the start of the graph."""

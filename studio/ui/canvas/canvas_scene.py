@@ -74,6 +74,8 @@ class CanvasScene(QGraphicsScene):
         self._content = SceneContent(store.catalogue, store.is_locked)
         self._breakpoint_paths: BreakpointPaths | None = None
         self._graph: WireGraph | None = None
+        self.cards: dict[str, Box] = {}
+        """The boxes of cards beside nodes, which belong to what "Fit all" shows."""
         self._previewed: set[str] = set()
         self._unplaced: set[NodeItem] = set()
         """Nodes that a preview of many nodes moved without rerouting wires."""

@@ -85,7 +85,8 @@ def paint_projection(
     painter.save()
     painter.translate(area.left(), plot.bottom())
     painter.rotate(-90)
-    painter.drawText(QRectF(0, 0, plot.height(), _LINE), _LEFT, f"component 2 ({second})")
+    title = metrics.elidedText(f"component 2 ({second})", Qt.TextElideMode.ElideRight, plot.height())
+    painter.drawText(QRectF(0, 0, plot.height(), _LINE), _LEFT, title)
     painter.restore()
     height = min(_LINE, plot.height() / max(len(shown), 1))
     for index, name in enumerate(shown):

@@ -15,6 +15,7 @@ from studio.document import edits
 from studio.document.files import project_files
 from studio.document.files.project_templates import template
 from studio.training.probing.probe_list import Probe, dump_probes, load_probes
+from studio.training.probing.probe_weights import checkpoint_steps
 from studio.training.probing.views.histogram import Histogram
 from studio.training.probing.views.matrices import MatrixGrid
 from studio.training.probing.views.projection import Projection
@@ -320,3 +321,22 @@ def test_a_new_card_avoids_nodes_cards_and_wires() -> None:
     crowd = [Box(x, y, x + 90, y + 90) for x in range(-1000, 1000, 100) for y in range(-1000, 1000, 100)]
     left, top = place_card(node, size, crowd, [], lambda _: False)
     assert top >= 990 and np.isfinite(left)
+
+
+def test_probes_follow_the_shown_step(window: MainWindow, qtbot: QtBot) -> None:
+    project = window.project
+    assert project is not None
+    project.store.edit("Set", lambda d: edits.set_training(d, steps=9, checkpoint_steps=4, checkpoints=5))
+    qtbot.waitUntil(lambda: project.store.is_checked)
+    found = probe(window, "logits", qtbot)
+    project.runner.start()
+    qtbot.waitUntil(lambda: project.runner.state == "done" and found.result.source == "Run 1, step 9")
+    folder = project.runner.runs[-1].folder
+    assert folder is not None
+    steps = checkpoint_steps(folder)
+    project.moment.show(folder, steps[0])
+    qtbot.waitUntil(lambda: found.result.source == f"Run 1, step {steps[0]}")
+    project.moment.show(folder, 1)
+    qtbot.waitUntil(lambda: "has no weights of step 1. It has checkpoints of step" in found.result.problem)
+    project.moment.follow()
+    qtbot.waitUntil(lambda: found.result.source == "Run 1, step 9" and found.result.view is not None)

@@ -131,6 +131,7 @@ class ProbeCards(QObject):
                 return  # the change has placed all of them
             x, y = card.probe.offset
             card.place(node.at[0] + x, node.at[1] + y)
+        self._view.canvas_scene.cards = {card.probe.title: card.box for card in self.cards.values()}
         self._later.start()
 
     def _place_new(self, card: ProbeCard) -> None:

@@ -20,7 +20,7 @@ from studio.ui.widgets import buttons
 from studio.ui.widgets.inputs import ComboBox, SpinBox
 from studio.ui.widgets.labels import ElidedLabel, tip
 
-SIZE = QSize(264, 248)
+_WIDTH, _HEIGHTS = 264, (196, 320)
 
 
 class ProbeTile(QFrame):
@@ -30,6 +30,7 @@ class ProbeTile(QFrame):
         self.result = ProbeResult()
         self.setProperty("role", "card")
         self.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Fixed)
+        self._height = _HEIGHTS[0]
         self.setAccessibleName(f"Probe of {probe.title}")
         self._title = buttons.text_button(probe.title, lambda: reveal(self.probe), kind="link")
         self._title.setToolTip(tip(f"Show {probe.node} on the canvas"))
@@ -68,7 +69,14 @@ class ProbeTile(QFrame):
         self.show_probe(probe, self.result)
 
     def sizeHint(self) -> QSize:
-        return SIZE
+        return QSize(_WIDTH, self._height)
+
+    def fit_height(self, room: int) -> None:
+        """Use the height of the panel, within bounds."""
+        height = min(max(room, _HEIGHTS[0]), _HEIGHTS[1])
+        if height != self._height:
+            self._height = height
+            self.updateGeometry()
 
     def show_probe(self, probe: Probe, result: ProbeResult) -> None:
         """Show what a probe shows now."""
@@ -129,4 +137,4 @@ class _Picture(QWidget):
         painter.end()
 
 
-__all__ = ["SIZE", "ProbeTile"]
+__all__ = ["ProbeTile"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from PySide6.QtCore import Qt, Signal
+from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QScrollArea, QStackedLayout, QVBoxLayout, QWidget
 
 from studio.training.probing.probe_list import Probe
@@ -20,6 +21,8 @@ from studio.ui.widgets.labels import ElidedLabel, label
 
 _VIEWER = "panel"
 _MAX_INTERVAL = 1_000_000
+_BELOW = 8
+"""Space below the probes."""
 
 
 class ProbesPanel(QWidget):
@@ -52,7 +55,7 @@ class ProbesPanel(QWidget):
         self._summary = ElidedLabel()
         self._summary.setProperty("role", "dim")
         self._summary.setFont(fonts.interface(12))
-        bar = QHBoxLayout()
+        bar = self._bar = QHBoxLayout()
         bar.setContentsMargins(12, 4, 8, 4)
         bar.setSpacing(8)
         bar.addWidget(self._summary, 1)
@@ -62,7 +65,11 @@ class ProbesPanel(QWidget):
         bar.addWidget(self.check)
         bar.addWidget(buttons.icon_button("reset", "Compute again", computer.refresh))
         self._grid = QWidget()
-        self._flow = FlowLayout(self._grid, spacing=8)
+        rows = QVBoxLayout(self._grid)
+        rows.setContentsMargins(12, 0, 12, _BELOW)
+        self._flow = FlowLayout(spacing=8)
+        rows.addLayout(self._flow)
+        rows.addStretch(1)
         self._scroll = QScrollArea()
         self._scroll.setAccessibleName("Probes")
         self._scroll.setFocusPolicy(Qt.FocusPolicy.NoFocus)
@@ -88,6 +95,15 @@ class ProbesPanel(QWidget):
         self._in_sight = in_sight
         self._watch()
 
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self._fit()
+
+    def _fit(self) -> None:
+        room = self.height() - self._bar.sizeHint().height() - _BELOW
+        for tile in self.tiles.values():
+            tile.fit_height(room)
+
     def _apply(self) -> None:
         """Show the probes of the project, and no others."""
         shown = {probe.key: probe for probe in self._probes.probes}
@@ -99,6 +115,7 @@ class ProbesPanel(QWidget):
             if key not in self.tiles:
                 self.tiles[key] = ProbeTile(probe, self._probes, self._reveal)
                 self._flow.addWidget(self.tiles[key])
+        self._fit()
         self._stack.setCurrentIndex(1 if shown else 0)
         self._show_results()
         self._watch()

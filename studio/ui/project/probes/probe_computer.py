@@ -145,7 +145,9 @@ class ProbeComputer(QObject):
             self.refresh()
 
     def _on_state_changed(self, state: str) -> None:
-        if state != "running":
+        if state == "running":
+            self._earliest = 0.0  # what was computed before has not slowed the run
+        else:
             self.refresh()
 
     def _on_moment_changed(self) -> None:
