@@ -306,7 +306,7 @@ class AutogradPanel(QWidget):
 
     def _show(self, shown: ShownGraph) -> None:
         before, self._shown = self._shown, shown
-        if before is None or not before.has_structure_of(shown.snapshot):
+        if not shown.continues:
             self._selected, self._matches = None, []
             self._end_steps()
             self._matches = shown.outline.search(self.toolbar.search.text(), shown.snapshot.nodes)
@@ -333,12 +333,12 @@ class AutogradPanel(QWidget):
             number_format.count(len(nodes), "nodes"),
             f"{number_format.size(snapshot.graph.saved_bytes)} saved",
         ]
-        largest = max(nodes, key=lambda node: node.saved_bytes, default=None)
-        if largest is not None and largest.saved_bytes:
+        if shown.largest:
+            largest = nodes[shown.largest[0]]
             owner = snapshot.nodes.get(largest.id, largest.name)
             parts.append(f"largest {owner} {number_format.size(largest.saved_bytes)}")
-        if changed := len(snapshot.graph.changed):
-            parts.append(f"{number_format.count(changed, 'saved tensors')} changed in place")
+        if shown.changed:
+            parts.append(f"{number_format.count(shown.changed, 'saved tensors')} changed in place")
         if cuts := len({cut.where for cut in snapshot.graph.cuts}):
             parts.append(f"history cut at {number_format.count(cuts, 'lines')}")
         return " · ".join(parts)

@@ -15,6 +15,8 @@ from studio.training.autograd.graph_arrangement import GraphArranger
 from studio.training.autograd.graph_drawing import GraphDrawing
 from studio.training.autograd.graph_outline import ROOT, GraphOutline, Key
 
+_LARGEST = 8
+
 
 @dataclass(frozen=True)
 class ShownGraph:
@@ -25,6 +27,12 @@ class ShownGraph:
     expanded: frozenset[str]
     drawing: GraphDrawing
     arranger: GraphArranger
+    continues: bool = False
+    """Whether it has the nodes and edges of the graph that was shown before."""
+    largest: tuple[int, ...] = ()
+    """The nodes that save most, the first of them first."""
+    changed: int = 0
+    """Number of saved tensors that were changed in place."""
 
     @cached_property
     def cut_nodes(self) -> frozenset[int]:
@@ -96,8 +104,10 @@ def _lay_out(
     snapshot: AutogradSnapshot, shown: ShownGraph | None, expanded: frozenset[str] | None, cancelled: Callable[[], bool]
 ) -> ShownGraph:
     if shown is not None and shown.snapshot is snapshot:
-        outline, arranger = shown.outline, shown.arranger
+        outline, arranger, is_same = shown.outline, shown.arranger, True
+        largest, changed = shown.largest, shown.changed
     else:
+        largest, changed = _largest(snapshot), len(snapshot.graph.changed)
         outline = GraphOutline(snapshot.graph, snapshot.nodes)
         is_same = shown is not None and shown.has_structure_of(snapshot)
         arranger = shown.arranger if shown is not None and is_same else GraphArranger(outline)
@@ -107,4 +117,9 @@ def _lay_out(
         expanded = outline.initial()
     expanded = frozenset(path for path in expanded if path in outline.groups)
     drawing = GraphDrawing.of(arranger.arrange(expanded, cancelled))
-    return ShownGraph(snapshot, outline, expanded, drawing, arranger)
+    return ShownGraph(snapshot, outline, expanded, drawing, arranger, is_same, largest, changed)
+
+
+def _largest(snapshot: AutogradSnapshot) -> tuple[int, ...]:
+    saved = {node.id: node.saved_bytes for node in snapshot.graph.nodes if node.saved}
+    return tuple(sorted(saved, key=lambda id: -saved[id])[:_LARGEST])

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from collections import defaultdict
 from dataclasses import dataclass, field
 from itertools import pairwise
 
 from PySide6.QtCore import QLineF, QPointF, QRectF, Qt
-from PySide6.QtGui import QColor, QFont, QPainter, QPainterPath, QPen
+from PySide6.QtGui import QFont, QPainter, QPainterPath, QPen
 from PySide6.QtWidgets import QGraphicsItem, QStyleOptionGraphicsItem, QWidget
 
 from engine.inspect import GraphNode
@@ -24,6 +25,8 @@ READABLE = 0.5
 """Text is hidden below this scale."""
 OVERVIEW = 0.16
 """Below this scale items are plain rectangles, and edges straight lines."""
+_LEVELS = 16
+"""Steps of the colors of norms in an overview."""
 _STRIP = 6.0
 _FOLD = 18.0
 """Width of the area with the mark that folds and unfolds."""
@@ -56,8 +59,8 @@ class PaintedCounts:
 class _Shapes:
     """Shapes of a drawing, made when they are first needed."""
 
-    rects: list[QRectF] = field(default_factory=list[QRectF])
-    lines: list[list[QLineF]] = field(default_factory=list[list[QLineF]])
+    rects: dict[int, QRectF] = field(default_factory=dict[int, QRectF])
+    lines: dict[int, list[QLineF]] = field(default_factory=dict[int, list[QLineF]])
     paths: dict[int, QPainterPath] = field(default_factory=dict[int, QPainterPath])
 
 
@@ -69,6 +72,8 @@ class GraphPainter(QGraphicsItem):
         self._shown: ShownGraph | None = None
         self._shapes = _Shapes()
         self._scale = NormScale(())
+        self._levels: dict[int, int | None] = {}
+        """Row → level of its color in an overview; None without norm."""
         self.highlights = Highlights()
         self._current_key: Key | None = None
         """The item that contains the node that the backward pass has reached."""
@@ -78,9 +83,9 @@ class GraphPainter(QGraphicsItem):
     def show_graph(self, shown: ShownGraph, scale: NormScale) -> None:
         self.prepareGeometryChange()
         if self._shown is None or self._shown.drawing is not shown.drawing:
-            rects = [QRectF(left, top, WIDTH, HEIGHT) for left, top, *_ in shown.drawing.boxes.tolist()]
-            self._shapes = _Shapes(rects, [_straight(points) for points in shown.drawing.points])
+            self._shapes = _Shapes()
         self._shown, self._scale = shown, scale
+        self._levels = {}
         self.update()
 
     def highlight(self, highlights: Highlights) -> None:
@@ -123,32 +128,51 @@ class GraphPainter(QGraphicsItem):
     def _paint_overview(self, painter: QPainter, edges: list[int], items: list[int], colors: Theme) -> None:
         painter.setRenderHint(QPainter.RenderHint.Antialiasing, False)
         painter.setPen(QPen(colors.color("border"), 0))
-        painter.drawLines([line for row in edges for line in self._shapes.lines[row]])
-        by_color: defaultdict[int, list[QRectF]] = defaultdict(list)
+        painter.drawLines([line for row in edges for line in self._lines(row)])
+        by_color: defaultdict[tuple[int | None, bool], list[QRectF]] = defaultdict(list)
+        is_stepping = self.highlights.current is not None
         for row in items:
-            by_color[self._fill(row, colors).rgb()].append(self._shapes.rects[row])
+            by_color[self._level(row), is_stepping and self._is_ahead(self._key(row))].append(self._rect(row))
         painter.setPen(QPen(colors.color("border-strong"), 0))
-        for rgb, rects in by_color.items():
-            painter.setBrush(QColor.fromRgb(rgb))
+        for (level, is_ahead), rects in by_color.items():
+            color = colors.color("border") if level is None else self._scale.color_at(level / _LEVELS, colors)
+            color = colors.color("error") if level is not None and level > _LEVELS else color
+            painter.setBrush(mix(colors.color("background"), color, 0.25) if is_ahead else color)
             painter.drawRects(rects)
         painter.setBrush(Qt.BrushStyle.NoBrush)
         painter.setPen(QPen(colors.color("accent"), 3 / max(painter.worldTransform().m11(), 1e-6)))
-        painter.drawRects([self._shapes.rects[row] for row in items if self._is_outlined(row)])
+        marks, rows = self.highlights, self._shown.drawing.rows if self._shown is not None else {}
+        outlined = {marks.selected, self._current_key, *marks.marked, *marks.matches}
+        painter.drawRects([self._rect(rows[key]) for key in outlined if key is not None and key in rows])
 
-    def _fill(self, row: int, colors: Theme) -> QColor:
-        shown, key = self._shown, self._key(row)
-        assert shown is not None
-        color = self._scale.color(_norm(shown, key), colors)
-        return mix(colors.color("background"), color, 0.25) if self._is_ahead(key) else color
+    def _level(self, row: int) -> int | None:
+        """Color of an item in steps; those above `_LEVELS` are norms that are not finite."""
+        if row not in self._levels:
+            assert self._shown is not None
+            norm = _norm(self._shown, self._key(row))
+            is_finite = norm is not None and math.isfinite(norm)
+            self._levels[row] = (
+                None if norm is None else round(self._scale.share(norm) * _LEVELS) if is_finite else _LEVELS + 1
+            )
+        return self._levels[row]
 
-    def _is_outlined(self, row: int) -> bool:
-        key, marks = self._key(row), self.highlights
-        return key == marks.selected or key in marks.marked or key in marks.matches or self._is_current(key)
+    def _rect(self, row: int) -> QRectF:
+        if row not in self._shapes.rects:
+            assert self._shown is not None
+            left, top = self._shown.drawing.boxes[row, :2].tolist()
+            self._shapes.rects[row] = QRectF(left, top, WIDTH, HEIGHT)
+        return self._shapes.rects[row]
+
+    def _lines(self, row: int) -> list[QLineF]:
+        if row not in self._shapes.lines:
+            assert self._shown is not None
+            self._shapes.lines[row] = _straight(self._shown.drawing.points[row])
+        return self._shapes.lines[row]
 
     def _paint_item(self, painter: QPainter, row: int, zoom: float, colors: Theme) -> None:
         shown, key = self._shown, self._key(row)
         assert shown is not None
-        body, marks = self._shapes.rects[row], self.highlights
+        body, marks = self._rect(row), self.highlights
         group = shown.outline.groups[key] if isinstance(key, str) else None
         node = None if isinstance(key, str) else shown.snapshot.graph.nodes[key]
         if self._is_ahead(key):

@@ -65,7 +65,7 @@ class GraphView(QGraphicsView):
         self.shown = shown
         self.painter.show_graph(shown, scale)
         now_at = None if anchor is None else shown.drawing.box_of(anchor)
-        if before is None or not before.has_structure_of(shown.snapshot):
+        if before is None or not shown.continues:
             self._is_untouched = True
             self.show_initial()
         elif was_at is not None and now_at is not None and before.drawing is not shown.drawing:

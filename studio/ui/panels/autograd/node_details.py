@@ -104,7 +104,7 @@ def _group_text(shown: ShownGraph, path: str) -> str:
 
 def _graph_text(shown: ShownGraph) -> str:
     graph = shown.snapshot.graph
-    largest = sorted((node for node in graph.nodes if node.saved), key=lambda node: -node.saved_bytes)[:8]
+    largest = [graph.nodes[id] for id in shown.largest]
     parts = ["<h3>Backward pass</h3>", _table([
         ("Nodes", number_format.count(len(graph.nodes))),
         ("Saved", f"{number_format.size(graph.saved_bytes)}, shared memory counted once"),
