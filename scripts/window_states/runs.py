@@ -107,8 +107,7 @@ def _profiled(window: MainWindow, view: int, template: str = "digits-mlp", *, ea
     panel.header.eager.setChecked(eager)
     window.profile_steps()
     until(lambda: project.profiler.state in ("ready", "failed"))
-    panel.header.view_chosen.emit(view)
-    panel.header.views[view].setChecked(True)
+    panel.header.show_view(view)
 
 
 @state("profiler")

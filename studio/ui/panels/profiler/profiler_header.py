@@ -7,7 +7,7 @@ from functools import partial
 
 from PySide6.QtCore import Signal
 from PySide6.QtGui import QResizeEvent
-from PySide6.QtWidgets import QButtonGroup, QCheckBox, QHBoxLayout, QMenu, QToolButton, QWidget
+from PySide6.QtWidgets import QButtonGroup, QCheckBox, QHBoxLayout, QMenu, QSizePolicy, QToolButton, QWidget
 
 from studio.training.profiling.profile_data import Profile, ProfileStage
 from studio.training.profiling.training_profile import DEFAULT_STEPS, MAX_STEPS
@@ -63,11 +63,12 @@ class ProfilerHeader(QWidget):
             self._group.addButton(button, number)
             self.views.append(button)
             row.addWidget(button)
-        self._group.idClicked.connect(self._choose)
+        self._group.idClicked.connect(self.show_view)
         self.view_list = ComboBox()
         self.view_list.addItems(list(VIEWS))
         self.view_list.setAccessibleName("View of the profile")
-        self.view_list.activated.connect(self._choose)
+        self.view_list.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Fixed)
+        self.view_list.activated.connect(self.show_view)
         row.addWidget(self.view_list)
         self._text = ElidedLabel()
         self._text.setProperty("role", "dim")
@@ -79,7 +80,7 @@ class ProfilerHeader(QWidget):
         self.export.setMenu(menu)
         self.export.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
         row.addWidget(self.export)
-        self._choose(0)
+        self.show_view(0)
 
     @property
     def text(self) -> str:
@@ -118,7 +119,8 @@ class ProfilerHeader(QWidget):
         for button in self.views:
             button.setVisible(not is_narrow)
 
-    def _choose(self, number: int) -> None:
+    def show_view(self, number: int) -> None:
+        """Choose a view by its index in VIEWS."""
         self.views[number].setChecked(True)
         self.view_list.setCurrentIndex(number)
         self.view_chosen.emit(number)
