@@ -26,6 +26,7 @@ DOCKS = (
     "probes",
     "profiler",
     "breakpoints",
+    "stepping",
 )
 
 State = Callable[[MainWindow, Path], None]

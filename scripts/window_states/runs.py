@@ -81,6 +81,17 @@ def log_of_runs(window: MainWindow, folder: Path) -> None:
     log.add("Traceback (most recent call last):\n" + '  File "model.py", line 3, in forward\n' * 20, "error")
 
 
+@state("stepping")
+def step_through(window: MainWindow, folder: Path) -> None:
+    project = open_template(window, "digits-residual")
+    until(lambda: project.store.is_checked)
+    recordings = window.project_views[project].step_recordings
+    window.docks["stepping"].reveal()
+    recordings.record()
+    until(lambda: recordings.state == "ready")
+    recordings.show_step(8)
+
+
 @state("autograd")
 def autograd_graph(window: MainWindow, folder: Path) -> None:
     project = open_template(window)

@@ -8,7 +8,7 @@ from concurrent.futures import CancelledError, Future
 from pathlib import Path
 from typing import Any, Literal
 
-from engine import fit
+from engine import fit, random
 from engine.compiler import Explanation
 from studio.document.document_errors import FileError
 from studio.document.model import Document
@@ -46,6 +46,8 @@ from studio.training.session_events import (
     Warned,
 )
 from studio.training.statistics.step_measurement import StepMeasurer
+from studio.training.stepping.next_batch import next_batch
+from studio.training.stepping.task_copy import StepState, capture_state
 from studio.training.warning_capture import capture_warnings
 
 _JOIN_SECONDS = 1.0
@@ -136,6 +138,10 @@ class TrainingSession:
         """Set while another thread waits for the weights."""
         self.profiler = SessionProfiler(self._events.put)
         """Profiles steps on request."""
+        self._state_request: Future[StepState] | None = None
+        """Set while another thread waits for the state before the next step."""
+        self._position = (0, 0)
+        """Completed epochs, and batches of the current one."""
         self._changed = threading.Condition()
         self._ended = threading.Event()
         self._thread: threading.Thread | None = None
@@ -243,6 +249,40 @@ class TrainingSession:
         except TimeoutError:
             return None
 
+    def capture_step_state(self, timeout: float) -> StepState | None:
+        """The state before the next training step, with its batch. Copies all tensors; training is unchanged.
+
+        Waits for the current batch. None before the run has read the data and after `timeout` seconds. Call it in any
+        thread but that of the window.
+        """
+        with self._changed:
+            if self._task is None:
+                return None
+            if self._thread is None or self.is_over:
+                return self._next_step_state(self._task)
+            request = self._state_request = self._state_request or Future()
+            self._changed.notify_all()
+        try:
+            return request.result(timeout)
+        except CancelledError:  # the run ended first
+            return self._next_step_state(self._task)
+        except TimeoutError:
+            return None
+
+    def _next_step_state(self, task: fit.Task) -> StepState:
+        with random.drawing_from(random.Generator(0)):
+            return capture_state(task, next_batch(task, *self._position), self.steps)
+
+    @property
+    def report(self) -> Report | None:
+        """The check of the document that is trained; None before the run has begun."""
+        return self._report
+
+    @property
+    def task(self) -> fit.Task | None:
+        """The task of the run, for copies of it; None before the data is read."""
+        return self._task
+
     def explanation(self) -> Explanation | None:
         """Explanation of the compiled training step with canvas node names; None before the first step.
 
@@ -287,8 +327,9 @@ class TrainingSession:
         with self._changed:
             autograd_requested = self._autograd_requested
             self._enter(ended)
-            if self._weights_request is not None:
-                self._weights_request.cancel()
+            for request in (self._weights_request, self._state_request):
+                if request is not None:
+                    request.cancel()
         if autograd_requested:
             self._capture_requested_autograd()
 
@@ -396,6 +437,7 @@ class TrainingSession:
             self._warn(
                 "resume", run_resuming.restore_checkpoint(training, self._resume, self._planned, until=settings.epochs)
             )
+            self._position = (training.epoch, training.batch)
         try:
             for event in training:
                 if isinstance(event, fit.Done):
@@ -481,8 +523,10 @@ class TrainingSession:
         epochs, seconds = self._reached
         if isinstance(event, fit.Step):
             self.steps, self._reached = event.step, (epochs, seconds + event.seconds)
+            self._position = (event.epoch - 1, event.batch)
         elif isinstance(event, (fit.Started, fit.Epoch)):
             self.steps, self._reached = event.step, (event.epoch, seconds)
+            self._position = (event.epoch, 0) if isinstance(event, fit.Epoch) else self._position
         self._events.put(event)
         origin = None if self._monitor is None else self._monitor.origin
         for problem in () if self._diagnosis is None else self._diagnosis.update(event, origin):
@@ -534,7 +578,7 @@ class TrainingSession:
                 if self._state != "paused":
                     self._enter("paused")
                 self._changed.wait()
-                if self._autograd_requested or self._weights_request is not None:
+                if self._autograd_requested or self._weights_request is not None or self._state_request is not None:
                     self._changed.release()
                     try:
                         self._answer_requests()
@@ -550,8 +594,14 @@ class TrainingSession:
         """Copy the weights and capture the autograd graph, if another thread has asked for them."""
         with self._changed:
             request, self._weights_request = self._weights_request, None
+            state_request, self._state_request = self._state_request, None
         if request is not None:
             request.set_result((self.steps, _copy(self._weights())))
+        if state_request is not None and self._task is not None:
+            try:
+                state_request.set_result(self._next_step_state(self._task))
+            except Exception as error:  # noqa: BLE001 - raised where it was requested
+                state_request.set_exception(error)
         self._capture_requested_autograd()
 
     def _weights(self) -> dict[str, Any]:

@@ -159,6 +159,16 @@ def autograd(visit: Visit) -> QWidget:
 
 
 @place
+def step_through(visit: Visit) -> QWidget:
+    project = visit.open()
+    recordings = visit.window.project_views[project].step_recordings
+    visit.window.docks["stepping"].reveal()
+    recordings.record()
+    visit.wait(lambda: recordings.state == "ready")
+    return visit.window.docks["stepping"]
+
+
+@place
 def compiled_step(visit: Visit) -> QWidget:
     project = visit.open()
     visit.window.explain_step()

@@ -28,9 +28,12 @@ _BOTTOM = {
     "profiler": "Profiler",
     "breakpoints": "Breakpoints",
 }
-_BESIDE = {"lesson": ("Lesson", QSize(300, 600), "palette")}
-"""Docks that are closed by default, and the dock whose tabs they join."""
 _BOTTOM_SIZE = QSize(900, 272)
+_BESIDE = {
+    "lesson": ("Lesson", QSize(300, 600), "palette"),
+    "stepping": ("Step through", _BOTTOM_SIZE, "autograd"),
+}
+"""Docks that are closed by default, and the dock whose tabs they join."""
 _NARROW = 800
 """Width of a window that has no room for docks at the sides, in pixels."""
 

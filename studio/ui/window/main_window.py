@@ -53,7 +53,7 @@ from studio.ui.window.welcome_page import WelcomePage
 from studio.ui.window.window_commands import window_commands
 
 _SIZE = QSize(1440, 900)
-_COMPUTING_DOCKS = ("autograd", "compile", "data", "probes")
+_COMPUTING_DOCKS = ("autograd", "compile", "data", "probes", "stepping")
 """Docks whose panels compute only while visible."""
 
 
@@ -407,6 +407,7 @@ class MainWindow(CommandWindow):
         DiagnosisOffer(project.runner, self.notifications.show_bar, self.diagnose)
         project_view.problems.help_requested.connect(lambda row: show_topic(self, topic_of(self, row)))
         project_view.color_by.changed.connect(self.commands.refresh)
+        project_view.step_recordings.changed.connect(self.commands.refresh)
         project_view.comparison.changed.connect(self.commands.refresh)
         project_view.runs.list.chosen.connect(self.commands.refresh)
         project.library.runs_changed.connect(self.commands.refresh)
@@ -462,6 +463,7 @@ class MainWindow(CommandWindow):
                 "compile": project_view.compile,
                 "data": project_view.data,
                 "probes": project_view.probes,
+                "stepping": project_view.stepping,
             }[dock]
             panel.set_in_sight(visible and project is self.project)
 

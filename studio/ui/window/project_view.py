@@ -18,6 +18,7 @@ from studio.ui.canvas.coloring.compile_overlay import CompileOverlay
 from studio.ui.canvas.coloring.region_layer import Choice
 from studio.ui.canvas.comparison.canvas_comparison import CanvasComparison
 from studio.ui.canvas.comparison.fix_preview_layer import FixPreviewLayer
+from studio.ui.canvas.layers.step_layer import StepLayer
 from studio.ui.canvas.probes.probe_cards import ProbeCards
 from studio.ui.canvas.wires.wire_statistics_tooltip import WireStatisticsTooltip
 from studio.ui.palette import PalettePanel
@@ -41,6 +42,7 @@ from studio.ui.panels.probes.probes_panel import ProbesPanel
 from studio.ui.panels.problems_panel import ProblemsPanel
 from studio.ui.panels.profiler.profiler_panel import ProfilerPanel
 from studio.ui.panels.runs.runs_panel import RunsPanel
+from studio.ui.panels.stepping.step_panel import StepPanel
 from studio.ui.project.background_inspector import BackgroundInspector
 from studio.ui.project.block_libraries import BlockLibraries
 from studio.ui.project.block_library_actions import BlockLibraryActions
@@ -49,6 +51,7 @@ from studio.ui.project.data_previewer import DataPreviewer
 from studio.ui.project.probes.probe_computer import ProbeComputer
 from studio.ui.project.probes.probe_store import ProbeStore
 from studio.ui.project.project import Project
+from studio.ui.project.step_recordings import StepRecordings
 from studio.ui.project.time_measurer import TimeMeasurer
 from studio.ui.project.transform_fitter import TransformFitter
 from studio.ui.project.wire_statistics import WireStatisticsSource
@@ -127,6 +130,11 @@ class ProjectView(QObject):
             project.scope, store.fix_previewer, scene.paint_context, scene.nodes, scene.wires
         )
         scene.addItem(self.fix_preview)
+        self.step_recordings = StepRecordings(store, runner, self)
+        self.step_layer = StepLayer(project.scope, self.step_recordings, scene.paint_context, scene.nodes, scene.wires)
+        scene.addItem(self.step_layer)
+        self.stepping = StepPanel(self.step_recordings)
+        self.stepping.sight_changed.connect(self.step_layer.set_shown)
         self.code = CodePanel(store)
         self.log = LogPanel()
         self.history = HistoryPanel(store)
@@ -152,6 +160,7 @@ class ProjectView(QObject):
             "lesson": self.lesson,
             "probes": self.probes,
             "breakpoints": self.breakpoints,
+            "stepping": self.stepping,
         }
         self._settings = settings
         self._latest: fit.Step | None = None
@@ -175,6 +184,7 @@ class ProjectView(QObject):
         store.selection_changed.connect(self._note_selected_node)
         self.problems.emptied.connect(self.canvas.setFocus)
         self.data.node_requested.connect(self.canvas.reveal)
+        self.stepping.node_requested.connect(self.canvas.reveal)
         self.code.problems_requested.connect(self.problems_requested)
         self.fitter.status_message.connect(self.status_message)
         self.data.source_requested.connect(self._search_node)
@@ -378,6 +388,7 @@ class ProjectView(QObject):
         self.wire_statistics.close()
         self.probe_computer.close()
         self.time_measurer.close()
+        self.step_recordings.close()
         self.fitter.close()
         self.canvas.deleteLater()
 

@@ -29,13 +29,20 @@ _PANEL_WORDS = {
     "profiler": "profile time memory slow performance flame graph roofline kernels bottleneck",
     "breakpoints": "debug pause stop conditions nan watch",
     "lesson": "tutorial course learn steps exercise",
+    "stepping": "debug node values forward backward",
 }
 """Further words that find the command of a panel."""
 
 
 _NUMBERED = 10
 """Number of panels with a digit as key, from Alt+1 to Alt+0."""
-_LETTERS = {"probes": "Alt+P", "profiler": "Alt+M", "breakpoints": "Alt+K", "lesson": "Alt+L"}
+_LETTERS = {
+    "probes": "Alt+P",
+    "profiler": "Alt+M",
+    "breakpoints": "Alt+K",
+    "lesson": "Alt+L",
+    "stepping": "Alt+T",
+}
 """Keys of further panels."""
 
 

@@ -14,6 +14,7 @@ from studio.ui.window.context_help import show_context_help
 from studio.ui.window.file_commands import file_commands
 from studio.ui.window.moment_commands import moment_commands
 from studio.ui.window.project_actions import on_canvas, on_project, when
+from studio.ui.window.stepping_commands import stepping_commands
 from studio.ui.window.training_commands import training_commands
 from studio.ui.window.view_commands import view_commands
 
@@ -25,6 +26,7 @@ def window_commands(window: CommandWindow) -> tuple[Command, ...]:
         *view_commands(window),
         *training_commands(window),
         *moment_commands(window),
+        *stepping_commands(window),
         *_help(window),
     )
 

@@ -10,15 +10,17 @@ import numpy as np
 import pytest
 
 import engine
-from engine import random
+from engine import fit, random
 from engine.fit.step_functions import step as training_step
 from engine.fit.task_state import restore_task
+from studio.document import edits
 from studio.document.files.project_files import load
 from studio.document.model import Document, Endpoint, Node
 from studio.lowering.check import check
 from studio.lowering.program import lower
 from studio.lowering.report import Report
 from studio.nodes.catalogue import catalogue
+from studio.training import TrainingSession
 from studio.training.stepping.node_replay import NodeReplay, largest_difference
 from studio.training.stepping.record_step import record_step
 from studio.training.stepping.step_recorder import RecordingCancelledError, StepRecorder
@@ -190,3 +192,29 @@ def test_equal_infinities_and_nan_are_no_difference() -> None:
     assert largest_difference(left, right) == 0
     assert largest_difference(left, engine.tensor([one, one, float("inf")])) == float("inf")
     assert largest_difference(left, engine.tensor([nan, 1.5, float("inf")])) == 0.5
+
+
+def test_the_next_step_of_a_paused_run_is_recorded_and_the_run_goes_on_unchanged() -> None:
+    document = edits.set_training(network(("drop", Node("nn.Dropout", {"p": 0.3}))), device="cpu", compile=True)
+
+    def run(looks: bool) -> tuple[list[float], Recording | None]:
+        session = TrainingSession(document, catalogue(), steps=4)
+        recording, events = None, list[Any]()
+        for number in range(4):
+            session.step()
+            while session.steps == number:
+                events += session.events(0.05)
+            if looks and number == 2:
+                state = session.capture_step_state(30)
+                assert state is not None and session.program is not None and session.task is not None
+                flow = check(document, catalogue()).checked
+                recording = record_step(flow, session.program, session.task, state)
+        session.start()
+        assert session.join(60)
+        events += session.events()
+        return [event.loss for event in events if isinstance(event, fit.Step)], recording
+
+    losses, recording = run(True)
+    assert losses == run(False)[0] and len(losses) == 4
+    assert recording is not None and recording.step == 3
+    assert recording.losses["sgd"] == losses[3]

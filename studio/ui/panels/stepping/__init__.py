@@ -1,0 +1,1 @@
+"""The panel Step through: one training step, node by node."""
