@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from concurrent.futures import CancelledError, Future
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 from engine import fit, random
 from engine.compiler import Explanation
@@ -48,7 +47,10 @@ from studio.training.session_events import (
 from studio.training.statistics.step_measurement import StepMeasurer
 from studio.training.stepping.next_batch import next_batch
 from studio.training.stepping.task_copy import StepState, capture_state
+from studio.training.thread_requests import ThreadRequests, result_of
 from studio.training.warning_capture import capture_warnings
+
+T = TypeVar("T")
 
 _JOIN_SECONDS = 1.0
 """Timeout for joining a thread that has finished its work."""
@@ -134,12 +136,10 @@ class TrainingSession:
         self._state: State = "idle"
         self._requested: Literal["run", "step", "pause", "stop"] = "run"
         self._autograd_requested = False
-        self._weights_request: Future[tuple[int, dict[str, Any]]] | None = None
-        """Set while another thread waits for the weights."""
+        self._requests = ThreadRequests()
+        """Calls that other threads wait for."""
         self.profiler = SessionProfiler(self._events.put)
         """Profiles steps on request."""
-        self._state_request: Future[StepState] | None = None
-        """Set while another thread waits for the state before the next step."""
         self._position = (0, 0)
         """Completed epochs, and batches of the current one."""
         self._changed = threading.Condition()
@@ -235,19 +235,9 @@ class TrainingSession:
         Waits for the current batch. None before the first batch and after `timeout` seconds. Call it in any thread
         but that of the window.
         """
-        with self._changed:
-            if self._task is None or not self.steps:
-                return None
-            if self._thread is None or self.is_over:
-                return self.steps, _copy(self._weights())
-            request = self._weights_request = self._weights_request or Future()
-            self._changed.notify_all()
-        try:
-            return request.result(timeout)
-        except CancelledError:  # the run ended first
-            return self.steps, _copy(self._weights())
-        except TimeoutError:
+        if self._task is None or not self.steps:
             return None
+        return self._between_steps(lambda: (self.steps, _copy(self._weights())), timeout)
 
     def capture_step_state(self, timeout: float) -> StepState | None:
         """The state before the next training step, with its batch. Copies all tensors; training is unchanged.
@@ -255,19 +245,16 @@ class TrainingSession:
         Waits for the current batch. None before the run has read the data and after `timeout` seconds. Call it in any
         thread but that of the window.
         """
+        task = self._task
+        return None if task is None else self._between_steps(lambda: self._next_step_state(task), timeout)
+
+    def _between_steps(self, compute: Callable[[], T], timeout: float) -> T | None:
+        """Call a function in the training thread between two steps, or here if no run is active."""
         with self._changed:
-            if self._task is None:
-                return None
-            if self._thread is None or self.is_over:
-                return self._next_step_state(self._task)
-            request = self._state_request = self._state_request or Future()
+            is_active = self._thread is not None and not self.is_over
+            future = self._requests.add(compute) if is_active else None
             self._changed.notify_all()
-        try:
-            return request.result(timeout)
-        except CancelledError:  # the run ended first
-            return self._next_step_state(self._task)
-        except TimeoutError:
-            return None
+        return compute() if future is None else result_of(future, compute, timeout)
 
     def _next_step_state(self, task: fit.Task) -> StepState:
         with random.drawing_from(random.Generator(0)):
@@ -327,9 +314,7 @@ class TrainingSession:
         with self._changed:
             autograd_requested = self._autograd_requested
             self._enter(ended)
-            for request in (self._weights_request, self._state_request):
-                if request is not None:
-                    request.cancel()
+            self._requests.cancel()
         if autograd_requested:
             self._capture_requested_autograd()
 
@@ -578,7 +563,7 @@ class TrainingSession:
                 if self._state != "paused":
                     self._enter("paused")
                 self._changed.wait()
-                if self._autograd_requested or self._weights_request is not None or self._state_request is not None:
+                if self._autograd_requested or self._requests:
                     self._changed.release()
                     try:
                         self._answer_requests()
@@ -591,17 +576,8 @@ class TrainingSession:
             return False
 
     def _answer_requests(self) -> None:
-        """Copy the weights and capture the autograd graph, if another thread has asked for them."""
-        with self._changed:
-            request, self._weights_request = self._weights_request, None
-            state_request, self._state_request = self._state_request, None
-        if request is not None:
-            request.set_result((self.steps, _copy(self._weights())))
-        if state_request is not None and self._task is not None:
-            try:
-                state_request.set_result(self._next_step_state(self._task))
-            except Exception as error:  # noqa: BLE001 - raised where it was requested
-                state_request.set_exception(error)
+        """Answer other threads, and capture the autograd graph if one has asked for it."""
+        self._requests.answer()
         self._capture_requested_autograd()
 
     def _weights(self) -> dict[str, Any]:

@@ -413,6 +413,7 @@ class MainWindow(CommandWindow):
         project.library.runs_changed.connect(self.commands.refresh)
         project.library.metadata_changed.connect(self.commands.refresh)
         project_view.runs.run_actions.jobs.changed.connect(self.commands.refresh)
+        project_view.runs.run_actions.project_requested.connect(self.files.open)
 
     def _edit_parameters(self, project_view: ProjectView) -> None:
         self.docks["inspector"].reveal()

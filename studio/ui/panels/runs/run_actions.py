@@ -14,11 +14,13 @@ from PySide6.QtWidgets import QFileDialog, QWidget
 
 from studio.document.document_difference import reuse_equal_objects
 from studio.document.document_errors import FileError
+from studio.training.reproduction.reproduce import Reproduction
 from studio.training.runs.run_export import ExportProgress, RunReader, run_reader, write_csv, write_tensorboard
 from studio.training.runs.run_history import UNFINISHED, Run
 from studio.training.runs.run_record import annotate
 from studio.ui import trash
 from studio.ui.panels.runs.file_jobs import FileJobs
+from studio.ui.panels.runs.reproduction_job import can_fail, reproduction_work
 from studio.ui.project.project_store import ProjectStore
 from studio.ui.project.run_library import RunLibrary
 from studio.ui.project.training_runner import TrainingRunner
@@ -32,6 +34,8 @@ class RunActions(QObject):
     """A status-line message."""
     rename_requested = Signal()
     """The user asked to rename the selected run."""
+    project_requested = Signal(object)
+    """Path of a project file to open."""
     trash_changed = Signal(object)
     """List of items in the trash."""
 
@@ -84,6 +88,9 @@ class RunActions(QObject):
 
     def can_export(self) -> bool:
         return self.has_any() and not self.jobs.is_busy
+
+    def can_reproduce(self) -> bool:
+        return self.run is not None and can_fail(self.run) and not self.jobs.is_busy
 
     def can_delete(self) -> bool:
         return not self.jobs.is_busy and any(run.folder is not None and not run.is_live for run in self.runs)
@@ -169,6 +176,25 @@ class RunActions(QObject):
         folder = QFileDialog.getExistingDirectory(self._window, "Choose folder for TensorBoard event files")
         if folder and not self.jobs.is_busy:
             self._export(self.runs, write_tensorboard, Path(folder))
+
+    def reproduce(self) -> None:
+        """Reduce the failed run to the smallest project that fails the same way, and open it."""
+        run = self.run
+        if run is None or not self.can_reproduce():
+            return
+        results: list[Reproduction] = []
+
+        def on_finished(error: FileError | None) -> None:
+            if error is not None:
+                self.status_message.emit(str(error))
+            elif not results:
+                self.status_message.emit("Canceled. No files were written.")
+            else:
+                self.status_message.emit(results[0].summary)
+                self.project_requested.emit(results[0].project)
+
+        work = reproduction_work(run, self._store.catalogue, self._store.base, results.append)
+        self.jobs.start(f"Reducing {run.name} to a minimal reproduction", work, on_finished)
 
     def delete(self) -> None:
         """Move the selected runs to the trash, except active ones."""
@@ -356,6 +382,12 @@ RUN_ACTIONS = (
             "Export TensorBoard event files…"
         ), RunActions.save_tensorboard, RunActions.can_export, "external",
         help="Export the curves of the selected runs for TensorBoard",
+    ),
+    RunAction(
+        "reproduce", "Make minimal reproduction", RunActions.reproduce, RunActions.can_reproduce, "split",
+        help="Reduce this failed run to the fewest nodes and samples that fail the same way: a script and a project",
+        reason="Select one run that has failed or diverged, while no file operation runs",
+        words="reduce bug report debug nan error smallest delta debugging", separated=True,
     ),
     RunAction(
         "delete", "Move to trash", RunActions.delete, RunActions.can_delete, "trash", ("Del",), separated=True,
