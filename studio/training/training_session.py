@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal, TypeVar
 
-from engine import fit, random
+from engine import fit
 from engine.compiler import Explanation
 from studio.document.document_errors import FileError
 from studio.document.model import Document
@@ -45,8 +45,7 @@ from studio.training.session_events import (
     Warned,
 )
 from studio.training.statistics.step_measurement import StepMeasurer
-from studio.training.stepping.next_batch import next_batch
-from studio.training.stepping.task_copy import StepState, capture_state
+from studio.training.stepping.captured_step import CapturedStep, capture_step
 from studio.training.thread_requests import ThreadRequests, result_of
 from studio.training.warning_capture import capture_warnings
 
@@ -140,8 +139,7 @@ class TrainingSession:
         """Calls that other threads wait for."""
         self.profiler = SessionProfiler(self._events.put)
         """Profiles steps on request."""
-        self._position = (0, 0)
-        """Completed epochs, and batches of the current one."""
+        self._position = (0, 0)  # completed epochs, and batches of the current one
         self._changed = threading.Condition()
         self._ended = threading.Event()
         self._thread: threading.Thread | None = None
@@ -239,14 +237,12 @@ class TrainingSession:
             return None
         return self._between_steps(lambda: (self.steps, _copy(self._weights())), timeout)
 
-    def capture_step_state(self, timeout: float) -> StepState | None:
-        """The state before the next training step, with its batch. Copies all tensors; training is unchanged.
-
-        Waits for the current batch. None before the run has read the data and after `timeout` seconds. Call it in any
-        thread but that of the window.
-        """
-        task = self._task
-        return None if task is None else self._between_steps(lambda: self._next_step_state(task), timeout)
+    def capture_step(self, timeout: float) -> CapturedStep | None:
+        """The next training step, with its batch and the state before it. Otherwise as `copy_weights`."""
+        report, program, task = self._report, self.program, self._task
+        if report is None or program is None or task is None:
+            return None
+        return self._between_steps(lambda: capture_step(report, program, task, self._position, self.steps), timeout)
 
     def _between_steps(self, compute: Callable[[], T], timeout: float) -> T | None:
         """Call a function in the training thread between two steps, or here if no run is active."""
@@ -255,20 +251,6 @@ class TrainingSession:
             future = self._requests.add(compute) if is_active else None
             self._changed.notify_all()
         return compute() if future is None else result_of(future, compute, timeout)
-
-    def _next_step_state(self, task: fit.Task) -> StepState:
-        with random.drawing_from(random.Generator(0)):
-            return capture_state(task, next_batch(task, *self._position), self.steps)
-
-    @property
-    def report(self) -> Report | None:
-        """The check of the document that is trained; None before the run has begun."""
-        return self._report
-
-    @property
-    def task(self) -> fit.Task | None:
-        """The task of the run, for copies of it; None before the data is read."""
-        return self._task
 
     def explanation(self) -> Explanation | None:
         """Explanation of the compiled training step with canvas node names; None before the first step.

@@ -156,10 +156,9 @@ def _recordings(get_report: Callable[[], Report], session: TrainingSession | Non
 def _recorded(get_report: Callable[[], Report], session: TrainingSession | None) -> Recording:
     report = get_report()
     if session is not None:
-        state = session.capture_step_state(_WAIT_SECONDS)
-        trained = session.report
-        if state is not None and session.task is not None and session.program is not None and trained is not None:
-            return record_step(trained.checked, session.program, session.task, state)
+        found = session.capture_step(_WAIT_SECONDS)
+        if found is not None:
+            return record_step(found.report.checked, found.program, found.task, found.state)
     training = report.document.training
     program = lower(report)
     task = program.build(resolve_device(training.device), training.seed)

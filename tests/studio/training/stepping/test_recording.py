@@ -202,13 +202,12 @@ def test_the_next_step_of_a_paused_run_is_recorded_and_the_run_goes_on_unchanged
         recording, events = None, list[Any]()
         for number in range(4):
             session.step()
-            while session.steps == number:
+            while session.steps == number or session.state != "paused":
                 events += session.events(0.05)
             if looks and number == 2:
-                state = session.capture_step_state(30)
-                assert state is not None and session.program is not None and session.task is not None
-                flow = check(document, catalogue()).checked
-                recording = record_step(flow, session.program, session.task, state)
+                found = session.capture_step(30)
+                assert found is not None
+                recording = record_step(found.report.checked, found.program, found.task, found.state)
         session.start()
         assert session.join(60)
         events += session.events()
