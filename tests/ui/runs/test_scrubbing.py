@@ -263,11 +263,12 @@ def test_the_canvas_follows_a_running_run_and_goes_back_in_it(
 
     def measure(step: int, gradient: float) -> None:
         outputs = {"logits.output": {"gradient": gradient}, "hidden.output": {"gradient": gradient}}
-        project.runner.events.emit([Measured(StepStatistics(step, outputs, {}))])
+        project.runner.events.emit([Measured(StepStatistics(step, outputs, {}, step - 1))])
 
     colors = window.project_views[project].color_by
     measure(1, 0.5)
     qtbot.waitUntil(lambda: colors.values.nodes == {"logits": 0.5, "hidden": 0.5})
+    assert colors.legend.source.text() == "Run 2, step 1 (measured at 1), gradients of step 0"
     measure(2, 0.25)
     qtbot.waitUntil(lambda: colors.values.nodes == {"logits": 0.25, "hidden": 0.25})
     write_statistics(run.folder, last=20)

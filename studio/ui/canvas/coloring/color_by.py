@@ -29,6 +29,8 @@ _LIVE_MS = 200
 _SAMPLED = 4
 """Steps of a run that the scale is fitted to, so that colors can be compared over time."""
 _REGIONS = "regions"
+_GRADIENTS = frozenset({"gradient", "parameter-gradient"})
+"""Figures that are measured less often than the others."""
 _TIMES: Mapping[str, Callable[[NodeTime], float]] = {
     "time": lambda time: time.total,
     "forward": lambda time: time.forward,
@@ -218,10 +220,11 @@ class ColorBy(QObject):
             self.legend.show_message(figure.title, figure.help, _why_nothing(moment))
             self.legend.show_source(_why_nothing(moment), action, follow)
             return
-        values, text = self._values(figure, moment.statistics), moment.label
+        values, text = self._values(figure, moment.statistics), moment.label + _gradients_of(figure, moment.statistics)
         if base is not None and base.statistics is not None:
             values = changes(figure, values, self._values(figure, base.statistics))
-            text = f"{moment.title} compared with {base.title}"
+            now, then = (f"{each.title}{_gradients_of(figure, each.statistics)}" for each in (moment, base))
+            text = f"{now} compared with {then}"
             action, follow = "Stop comparing", lambda: self._moment.compare(None)
         scale = self._stable_scale(figure, moment, values, base)
         self._draw(_Shown(figure, values, scale))
@@ -359,6 +362,13 @@ class ColorBy(QObject):
         width = min(size.width(), view.viewport().width() - 2 * _EDGE)
         self.legend.setGeometry(_EDGE, view.viewport().height() - _EDGE - size.height(), width, size.height())
         placement.set_reserved_area(self.legend.geometry(), "colors")
+
+
+def _gradients_of(figure: CanvasFigure, statistics: StepStatistics | None) -> str:
+    """The step of the gradients, which are measured less often than other figures."""
+    if figure.key not in _GRADIENTS or statistics is None or statistics.gradient_step in (None, statistics.step):
+        return ""
+    return f", gradients of step {statistics.gradient_step:,}"
 
 
 def _why_nothing(moment: Moment | None) -> str:
