@@ -124,6 +124,11 @@ def test_breakpoints_apply_to_a_run_that_is_paused(window: MainWindow, qtbot: Qt
     assert project.runner.steps == 2
     item = panel.list.item(0)
     assert item.font().bold() and item.toolTip() == "Paused here: step is 3, equal to 3"
+    runs = window.project_views[project].runs
+    window.docks["runs"].reveal()
+    qtbot.waitUntil(lambda: bool(runs.plots["loss"].hits.marks))
+    [mark] = runs.plots["loss"].hits.marks
+    assert mark.title == "Breakpoint of Run 1 at step 3: step is 3, equal to 3"
     press(window, Qt.Key.Key_Period, Qt.KeyboardModifier.ControlModifier)
     qtbot.waitUntil(lambda: project.runner.state == "stopped")
     assert project.runner.hit is None

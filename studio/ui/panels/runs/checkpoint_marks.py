@@ -1,4 +1,4 @@
-"""Marks of the checkpoints of runs at the lower edge of a plot."""
+"""Marks of the checkpoints of runs, and of the steps at which breakpoints paused them, at the lower edge of a plot."""
 
 from __future__ import annotations
 
@@ -20,19 +20,23 @@ _SIZE = 5.0
 
 @dataclass(frozen=True, slots=True)
 class CheckpointMark:
-    """A checkpoint, and its position on the horizontal axis in view coordinates."""
+    """A checkpoint or a hit of a breakpoint, and its position on the horizontal axis in view coordinates."""
 
     run: Run
     step: int
     at: float
+    reason: str = ""
+    """Why a breakpoint paused the run at the step; empty for a checkpoint."""
 
     @property
     def title(self) -> str:
+        if self.reason:
+            return f"Breakpoint of {self.run.name} at step {self.step:,}: {self.reason}"
         return f"Checkpoint of {self.run.name} at step {self.step:,}"
 
 
 class CheckpointMarks(pg.GraphicsObject):
-    """Diamonds in the colors of the runs; their size does not depend on the zoom."""
+    """Diamonds in the colors of the runs, and red dots for breakpoints; their size does not depend on the zoom."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -72,6 +76,10 @@ class CheckpointMarks(pg.GraphicsObject):
             at = transform.map(QPointF(mark.at, view.top()))
             other = transform.map(QPointF(mark.at, view.bottom()))
             middle = QPointF(at.x(), max(at.y(), other.y()) - _SIZE - 2)
+            if mark.reason:
+                painter.setBrush(theme.current().color("error"))
+                painter.drawEllipse(middle, _SIZE, _SIZE)
+                continue
             corners = ((0, -_SIZE), (_SIZE, 0), (0, _SIZE), (-_SIZE, 0))
             painter.setBrush(run_color(mark.run))
             painter.drawPolygon(QPolygonF([middle + QPointF(x, y) for x, y in corners]), Qt.FillRule.OddEvenFill)

@@ -68,6 +68,9 @@ class CurvePlot(pg.PlotWidget):
         self._readout = CrosshairReadout(self)
         self.checkpoints = CheckpointMarks()
         self.item.addItem(self.checkpoints, ignoreBounds=True)
+        self.hits = CheckpointMarks()
+        """Steps at which breakpoints paused runs."""
+        self.item.addItem(self.hits, ignoreBounds=True)
         self.marker, self.base_marker = StepMarker(), StepMarker(is_base=True)
         for marker in (self.base_marker, self.marker):
             self.item.addItem(marker, ignoreBounds=True)
@@ -120,6 +123,16 @@ class CurvePlot(pg.PlotWidget):
             if not (self.shown.log_x and at <= 0)
         ]
         self.checkpoints.show_marks(marks)
+
+    def mark_hits(self, found: Iterable[tuple[Run, int, float, str]]) -> None:
+        """Mark hits of breakpoints: the run, the step, the position on the axis, and the reason."""
+        self.hits.show_marks(
+            [
+                CheckpointMark(run, step, self._to_view(at), reason)
+                for run, step, at, reason in found
+                if not (self.shown.log_x and at <= 0)
+            ]
+        )
 
     def checkpoint_at(self, position: float) -> CheckpointMark | None:
         """The mark at a position on the horizontal axis."""
@@ -235,7 +248,7 @@ class CurvePlot(pg.PlotWidget):
             self.hovered.emit(None)
             return
         self.hovered.emit(x)
-        mark = self.checkpoint_at(at)
+        mark = self.hits.near(x) or self.checkpoint_at(at)
         title = _x_text(at, self.shown.axis) if mark is None else mark.title
         self._readout.show_at(self.mapFromScene(position), title, readings)
 

@@ -10,6 +10,7 @@ from PySide6.QtCore import QElapsedTimer, QObject, QPoint, Signal
 from PySide6.QtWidgets import QMenu, QWidget
 
 from studio.document.document_errors import FileError
+from studio.training.breakpoints.breakpoint_hit import hits_of
 from studio.training.runs.run_checkpoints import list_checkpoints
 from studio.training.runs.run_history import Run
 from studio.training.runs.step_positions import position_of, step_at
@@ -38,6 +39,8 @@ class StepScrubber(QObject):
         self._moment, self._runner, self._library = moment, runner, library
         self._checkpoints: dict[Path, list[int]] = {}
         """Steps of the checkpoints by run folder."""
+        self._hits: dict[Path, list[tuple[int, str]]] = {}
+        """Steps at which breakpoints paused runs, with the reason, by run folder."""
         self._folders: list[Path] = []
         self._listed = QElapsedTimer()
         """Time since the checkpoints were listed."""
@@ -62,11 +65,17 @@ class StepScrubber(QObject):
             self._listed.start()
             self._folders = folders
             self._library.run_in_reader(partial(_list_checkpoints, folders), self._show_checkpoints)
+            self._library.run_in_reader(partial(_list_hits, folders), self._show_hits)
         self.refresh()
 
     def _show_checkpoints(self, found: dict[Path, list[int]]) -> None:
         if found != self._checkpoints:
             self._checkpoints = found
+            self.refresh()
+
+    def _show_hits(self, found: dict[Path, list[tuple[int, str]]]) -> None:
+        if found != self._hits:
+            self._hits = found
             self.refresh()
 
     def refresh(self) -> None:
@@ -81,7 +90,15 @@ class StepScrubber(QObject):
             for step in self._checkpoints.get(run.folder, ())
             if (at := position_of(run, step, self._shown.axis)) is not None
         ]
+        hits = [
+            (run, step, at, reason)
+            for run in self._runs
+            if run.is_shown and run.folder is not None
+            for step, reason in self._hits.get(run.folder, ())
+            if (at := position_of(run, step, self._shown.axis)) is not None
+        ]
         for plot in self._plots:
+            plot.mark_hits(hits)
             plot.mark_steps(self._position(moment), self._position(base))
             plot.mark_checkpoints(marks)
 
@@ -146,6 +163,11 @@ class StepScrubber(QObject):
 def _list_checkpoints(folders: Iterable[Path]) -> dict[Path, list[int]]:
     """Steps of the checkpoints of runs. Runs in the reading thread."""
     return {folder: [step for step, _ in list_checkpoints(folder)][:_MAX_MARKS] for folder in folders}
+
+
+def _list_hits(folders: Iterable[Path]) -> dict[Path, list[tuple[int, str]]]:
+    """Steps and reasons of the hits of breakpoints. Runs in the reading thread."""
+    return {folder: [(hit.step, hit.record.reason) for hit in hits_of(folder)][-_MAX_MARKS:] for folder in folders}
 
 
 __all__ = ["StepScrubber"]
