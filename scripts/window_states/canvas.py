@@ -51,7 +51,7 @@ def notifications(window: MainWindow, folder: Path) -> None:
     window.notifications.show_bar(NotificationBar(f"{EMOJI} " * 4, [("Undo", print)], icon="ok"))
 
 
-def _heat(figure: str) -> State:
+def _colored(figure: str) -> State:
     def show(window: MainWindow, folder: Path) -> None:
         project = open_template(window, "digits-resnet18")
         window.project_views[project].color_by.show_figure(figure)
@@ -59,8 +59,8 @@ def _heat(figure: str) -> State:
     return show
 
 
-for _figure in ("parameters", "macs", "memory"):
-    add_state(f"color_by_{_figure}", _heat(_figure))
+for _figure in ("parameters", "macs", "memory", "gradient", "device"):
+    add_state(f"color_by_{_figure}", _colored(_figure))
 
 
 @state()
