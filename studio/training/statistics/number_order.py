@@ -39,6 +39,7 @@ class NumberOrder:
         self._owners = np.array([owner for owner, _ in pairs], np.intp)
         self._gradients = np.array([number for _, number in pairs], np.intp)
         self._owned = len(owners)
+        self._no_gradients = np.zeros(self._owned, np.float32)
         self.layout = StatisticsLayout(
             {
                 key: (
@@ -82,19 +83,24 @@ class NumberOrder:
         """
         own = self._tensors * _WIDTH + self._dead
         parameters = own + self._parameters * _WIDTH
-        squares = np.zeros(self._owned)
+        gradients = self._no_gradients
         if len(first) > parameters:
-            np.add.at(squares, self._owners, np.square(_norms(first[parameters:])[self._gradients]))
-        gradients = np.sqrt(squares) / scale
-        parts = [first[:own], self._units, gradients, _norms(first[own:parameters]), _norms(updates)]
-        return np.concatenate(parts)[self._order].astype(np.float32)
+            squares = np.zeros(self._owned)
+            np.add.at(squares, self._owners, np.square(_norms(first[parameters:]).astype(np.float64)[self._gradients]))
+            gradients = (np.sqrt(squares) / scale).astype(np.float32)
+        norms = _norms(np.concatenate([first[own:parameters], updates]))
+        return np.concatenate([first[:own], self._units, gradients, norms])[self._order]
 
 
-def _norms(numbers: NDArray[np.float32]) -> NDArray[np.float64]:
+def _norms(numbers: NDArray[np.float32]) -> NDArray[np.float32]:
     """The norm of each tensor, which is not finite if an element is not."""
-    rows = numbers.reshape(-1, _WIDTH).astype(np.float64)
-    norms = np.where(rows[:, _INFINITE] > 0, np.inf, rows[:, _NORM])
-    return np.where(rows[:, _NAN] > 0, np.nan, norms)
+    rows = numbers.reshape(-1, _WIDTH)
+    norms = rows[:, _NORM]
+    if rows[:, _NAN:].any():
+        norms = np.where(
+            rows[:, _NAN] > 0, np.float32(np.nan), np.where(rows[:, _INFINITE] > 0, np.float32(np.inf), norms)
+        )
+    return norms
 
 
 __all__ = ["NumberOrder"]
