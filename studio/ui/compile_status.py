@@ -29,7 +29,7 @@ _INTERPRETED = "Kernels compile in the background. Until they are ready, NumPy c
 _COMPILED = "Steps run compiled kernels. The model’s Python code still runs in each step."
 _BROKEN = (
     "Steps run compiled kernels, but at each graph break they wait for Python. "
-    "View › Compiled regions marks the breaks on the canvas."
+    "Run › Mend graph break shows them on the canvas."
 )
 _UNRECORDED = "The run ended while its steps were traced, before a compiled step ran."
 _UNFINISHED = "The run ended while kernels were compiling, so NumPy computed its steps."

@@ -27,6 +27,8 @@ State = Literal["empty", "working", "ready", "failed"]
 
 _SAMPLES = 15
 """Number of recent step times; their median is shown, because single steps are disturbed by other load."""
+_EARLIER = 4
+"""Explanations of earlier versions that are kept, for undo and redo."""
 _JOIN_TIMEOUT = 5.0
 """Seconds to wait for the thread when the project is closed."""
 
@@ -58,6 +60,7 @@ class CompileExplainer(QObject):
         self._inner_map: tuple[tuple[Document, Explanation], RegionMap] | None = None
         self.problem = ""
         """Why there is no explanation."""
+        self._earlier: deque[tuple[Document, Explanation]] = deque(maxlen=_EARLIER)
         self.is_live = False
         """Whether the explanation comes from the steps of a run."""
         self._item_ready.connect(self._on_item)
@@ -211,6 +214,8 @@ class CompileExplainer(QObject):
                 return
             if not found.eager_seconds:
                 found = replace(found, eager_seconds=previous.eager_seconds)
+        if previous and before and now and not is_same_step(before, now):
+            self._earlier.append((before, previous))
         self.explanation, self.document, self._map = found, self._requested_document, None
         self.is_live = live
         self.problem = ""
@@ -235,8 +240,22 @@ class CompileExplainer(QObject):
             return
         self._map = None
         before, self._stale = self._stale, self._is_outdated()
+        if self._stale and self.state != "working" and self._recall():
+            before, self._stale = True, False
         if before != self._stale:
             self.changed.emit()
+
+    def _recall(self) -> bool:
+        """Show the explanation of an earlier version with the current step, as after undo. False if there is none."""
+        document = self._store.document
+        found = next((each for each in self._earlier if is_same_step(each[0], document)), None)
+        if found is None or self.explanation is None or self.document is None:
+            return False
+        self._earlier.remove(found)
+        self._earlier.append((self.document, self.explanation))
+        self.document, self.explanation = found
+        self._map, self.is_live = None, False
+        return True
 
     def _is_outdated(self) -> bool:
         return self.document is not None and not is_same_step(self.document, self._store.document)

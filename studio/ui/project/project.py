@@ -15,6 +15,7 @@ from studio.lowering.check import Checker
 from studio.nodes.catalogue import Catalogue
 from studio.ui.project.compile_explainer import CompileExplainer
 from studio.ui.project.fix_trial_runner import FixTrialRunner
+from studio.ui.project.graph_break_mender import GraphBreakMender
 from studio.ui.project.profile_runner import ProfileRunner
 from studio.ui.project.project_store import ProjectStore
 from studio.ui.project.run_library import RunLibrary
@@ -70,6 +71,7 @@ class Project(QObject):
         self.store.fix_previewer.recommended = self.fix_trials.recommended
         self.explainer = CompileExplainer(self.store, self.runner, self)
         self.profiler = ProfileRunner(self.store, self.runner, self)
+        self.break_mender = GraphBreakMender(self.store, self.runner, self.explainer, self)
         self._stamp = stamp
         self._autosave = QTimer(self)
         self._autosave.setSingleShot(True)
@@ -177,6 +179,7 @@ class Project(QObject):
         self.fix_trials.close()
         self.runner.close()
         self.library.close()
+        self.break_mender.close()
         self.explainer.close()
         self.profiler.close()
         self.store.close()

@@ -1,4 +1,4 @@
-"""A strip with a warning and a button."""
+"""A strip with a text and a button."""
 
 from __future__ import annotations
 
@@ -12,13 +12,21 @@ from studio.ui.widgets.labels import label
 
 
 class NoticeBar(QFrame):
-    def __init__(self, action: str, run: Callable[[], object], text: str = "", parent: QWidget | None = None) -> None:
+    def __init__(
+        self,
+        action: str,
+        run: Callable[[], object],
+        text: str = "",
+        parent: QWidget | None = None,
+        *,
+        icon: str = "warning",
+    ) -> None:
         super().__init__(parent)
         self.setProperty("role", "notice")
         row = QHBoxLayout(self)
         row.setContentsMargins(12, 4, 8, 4)
         row.setSpacing(8)
-        row.addWidget(IconWidget("warning", "warning"))
+        row.addWidget(IconWidget(icon, icon))
         self.text = label(text, wrap=True)
         row.addWidget(self.text, 1)
         self.button = buttons.text_button(action, run)

@@ -199,6 +199,11 @@ class MainWindow(CommandWindow):
             self.docks["profiler"].reveal()
             self.project_views[self.project].profiler.start()
 
+    def mend_break(self) -> None:
+        """Show the next graph break on the canvas."""
+        if self.project is not None:
+            self.project_views[self.project].break_mending.open_next()
+
     def show_welcome(self) -> None:
         """Show the welcome page without closing the open projects."""
         self.open_projects.make_current(None)

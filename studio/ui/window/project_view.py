@@ -18,6 +18,7 @@ from studio.ui.canvas.coloring.compile_overlay import CompileOverlay
 from studio.ui.canvas.coloring.region_layer import Choice
 from studio.ui.canvas.comparison.canvas_comparison import CanvasComparison
 from studio.ui.canvas.comparison.fix_preview_layer import FixPreviewLayer
+from studio.ui.canvas.graph_break_mending import GraphBreakMending
 from studio.ui.canvas.layers.step_layer import StepLayer
 from studio.ui.canvas.probes.probe_cards import ProbeCards
 from studio.ui.canvas.wires.wire_statistics_tooltip import WireStatisticsTooltip
@@ -109,11 +110,14 @@ class ProjectView(QObject):
         self.data = DataPanel(store, self.previewer)
         self.data_inspector = BackgroundInspector(store, self)
         self.autograd = AutogradPanel(store, runner)
-        self.compile = CompilePanel(store, runner, project.explainer)
+        self.compile = CompilePanel(store, runner, project.explainer, project.break_mender)
         self.profiler = ProfilerPanel(store, runner, project.profiler)
         self.profiler.node_requested.connect(self.canvas.reveal)
         self.profiler.status_message.connect(self.status_message)
         self.overlay = CompileOverlay(self.canvas, project.explainer)
+        self.break_mending = GraphBreakMending(
+            self.canvas, self.overlay, project.explainer, project.break_mender, store
+        )
         self.time_measurer = TimeMeasurer(store, runner, self)
         self.color_by = ColorBy(self.canvas, self.overlay, self.time_measurer, project.moment)
         self.comparison = CanvasComparison(self.canvas)
@@ -213,7 +217,9 @@ class ProjectView(QObject):
         self.compile.overlay_requested.connect(self.overlay.show_overlay)
         self.compile.chosen.connect(self._highlight)
         self.overlay.toggled.connect(self.compile.show_overlay)
-        self.overlay.break_chosen.connect(self._show_break)
+        self.compile.mend_requested.connect(self._mend_break)
+        self.break_mending.details_requested.connect(self._show_break)
+        self.break_mending.status_message.connect(self.status_message)
         self.color_by.show_figure(self._settings.color_by_of(self.project.store.path))
         self.color_by.changed.connect(self._save_color_by)
 
@@ -253,6 +259,11 @@ class ProjectView(QObject):
 
     def _save_color_by(self, key: str) -> None:
         self._settings.set_color_by(self.project.store.path, key)
+
+    def _mend_break(self, index: int) -> None:
+        """Open the popup of a break that the Compile panel shows."""
+        self.overlay.show_overlay(True)
+        self.break_mending.open(index)
 
     def _show_break(self, index: int) -> None:
         self.graph_break_requested.emit()

@@ -133,6 +133,17 @@ def training_commands(window: CommandWindow) -> Iterator[Command]:
         words="profiler slow performance speed time memory flame graph roofline bottleneck trace",
     )
     yield Command(
+        "run.mend-break",
+        "Mend graph break…",
+        window.mend_break,
+        ("Ctrl+Shift+B",),
+        "Run",
+        "bridge",
+        help="Show the next graph break on the canvas, with a rewrite of its code and what a step gains by it",
+        enabled=when(window, lambda _: True),
+        words="fix rewrite faster python compile where",
+    )
+    yield Command(
         "run.diagnose",
         "Diagnose the loss…",
         window.diagnose,

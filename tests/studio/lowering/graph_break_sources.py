@@ -162,6 +162,28 @@ MENDED: dict[str, tuple[str, tuple[str, ...]]] = {
             """,
             ("(means.detach() * 2).sum()",),
         ),
+        "counting loop": (
+            """
+            def f(x):
+                active = 0
+                for unit in x.sum(0):
+                    if unit > 0:
+                        active += 1
+                return x * (x.shape[1] / (1 + active))
+            """,
+            ("active = active + (x.sum(0) > 0).sum()",),
+        ),
+        "sum of some elements": (
+            """
+            def f(x):
+                total = 0.0
+                for value in x.mean(1):
+                    if value > 0:
+                        total += value * 2
+                return x * total
+            """,
+            ("total = total + engine.where(x.mean(1) > 0, x.mean(1) * 2, 0).sum()",),
+        ),
         "list of elements": (
             "def f(x):\n    m = x.mean(1)\n    return x * engine.tensor([v.item() * 2 for v in m])[:, None]\n",
             ("m.detach() * 2",),

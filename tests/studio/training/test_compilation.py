@@ -24,15 +24,16 @@ BROKEN = "digits-python"
 WHOLE = [each for each in templates() if each.key != BROKEN]
 
 
-def test_the_template_with_code_has_one_break() -> None:
+def test_the_template_with_code_has_a_break_for_each_unit() -> None:
     found = explained(template(BROKEN))
-    first, second = found.segments
+    first, *between, last = found.segments
     [graph_break] = found.breaks
-    assert (first.ended_by, second.ended_by) == ("bool", None)
+    assert {each.ended_by for each in (first, *between)} == {"bool"} and last.ended_by is None
     assert graph_break.line is not None
-    assert (graph_break.line.node, graph_break.line.code) == ("limit", "if x.max() > most:")
-    assert {"hidden", "relu", "limit"} <= set(nodes_of_segment(first))
-    assert {"logits", "cross_entropy", "adam"} <= set(nodes_of_segment(second))
+    assert (graph_break.line.node, graph_break.line.code) == ("balance", "if unit > 0:")
+    assert graph_break.count == 60 == len(found.segments) - 1
+    assert {"hidden", "relu", "balance"} <= set(nodes_of_segment(first))
+    assert {"logits", "cross_entropy", "adam"} <= set(nodes_of_segment(last))
 
 
 @pytest.mark.parametrize("template", WHOLE, ids=lambda template: template.key)

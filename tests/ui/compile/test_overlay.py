@@ -21,7 +21,7 @@ from studio.ui.theme import theme as themes
 from studio.ui.theme.theme import contrast
 from studio.ui.window.main_window import MainWindow
 from tests.ui.canvas.mouse_and_keyboard import CTRL, SHIFT, MouseAndKeyboard
-from tests.ui.compile.actions import LEFT, explain, marked
+from tests.ui.compile.actions import LEFT, click, explain, marked
 
 
 def color_at(window: MainWindow, x: float, y: float) -> str:
@@ -61,7 +61,7 @@ def test_shortcut_shows_and_hides_regions(
     assert not overlay.legend.isVisible()
 
 
-def test_click_on_a_break_marker_selects_its_row(
+def test_click_on_a_break_marker_opens_its_popup_which_leads_to_its_row(
     qtbot: QtBot,
     window: MainWindow,
     project: Project,
@@ -80,7 +80,12 @@ def test_click_on_a_break_marker_selects_its_row(
     position = window.canvas.camera.to_view(marker.center()).toPoint()
     QTest.mouseMove(window.canvas.viewport(), position)
     QTest.mouseClick(window.canvas.viewport(), LEFT, pos=position)
+    popup = window.project_views[project].break_mending.popup
+    assert popup.isVisible()
+    assert popup.path == "relu"
     panel = window.project_views[project].compile
+    assert not panel.isVisible()
+    click(popup.details)
     qtbot.waitUntil(panel.isVisible)
     assert panel.outline.key == RowKey("break", 0)
     assert panel.details.detail.help == "bool"

@@ -63,6 +63,28 @@ def _sum_loop(at: BreakLocation) -> Iterator[Rewrite]:
             text = _whole(value, found)
             if text is not None:
                 yield Rewrite(_TITLE, (at.replaced([f"{total} = {total} + ({text}).sum()"]),))
+        case ast.For(
+            target=target,
+            iter=iterated,
+            body=[
+                ast.If(
+                    test=test,
+                    body=[ast.AugAssign(target=ast.Name(id=total), op=ast.Add(), value=value)],
+                    orelse=[],
+                )
+            ],
+            orelse=[],
+        ):
+            found = _element(target, iterated)
+            mask = None if found is None else _whole(test, found)
+            if found is None or mask is None:
+                return
+            if isinstance(value, ast.Constant):
+                factor = "" if value.value == 1 else f"{ast.unparse(value)} * "
+                yield Rewrite(_TITLE, (at.replaced([f"{total} = {total} + {factor}({mask}).sum()"]),))
+            elif (text := _whole(value, found)) is not None:
+                chosen = f"{at.engine}.where({mask}, {text}, 0)"
+                yield Rewrite(_TITLE, (at.replaced([f"{total} = {total} + {chosen}.sum()"]),))
         case _:
             return
 

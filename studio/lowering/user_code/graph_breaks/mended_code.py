@@ -36,6 +36,7 @@ _READING: tuple[Rule, ...] = (
 )
 _RULES: Mapping[str, tuple[Rule, ...]] = {
     "bool": (
+        loop_rules.element_loops,
         choice_rules.branches,
         choice_rules.expressions,
         choice_rules.conversions,

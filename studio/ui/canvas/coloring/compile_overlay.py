@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from PySide6.QtCore import QEvent, QObject, QPointF, QRect, Qt, QTimer, Signal
-from PySide6.QtGui import QHelpEvent, QMouseEvent
+from PySide6.QtGui import QContextMenuEvent, QHelpEvent, QMouseEvent
 from PySide6.QtWidgets import QToolTip
 
 from studio.training.regions import RegionBreak
@@ -25,6 +25,8 @@ class CompileOverlay(QObject):
     toggled = Signal(bool)
     break_chosen = Signal(int)
     """Index of the graph break whose marker was clicked."""
+    break_menu_requested = Signal(int, object)
+    """Index of the graph break whose marker was clicked with the right button, and the position on the screen."""
 
     def __init__(self, view: CanvasView, explainer: CompileExplainer) -> None:
         super().__init__(view)
@@ -79,6 +81,11 @@ class CompileOverlay(QObject):
             if graph_break is not None and event.button() == Qt.MouseButton.LeftButton:
                 self.break_chosen.emit(graph_break.index)
                 return True
+            if graph_break is not None and event.button() == Qt.MouseButton.RightButton:
+                self.break_menu_requested.emit(graph_break.index, event.globalPosition().toPoint())
+                return True
+        elif isinstance(event, QContextMenuEvent):
+            return self._break_under(QPointF(event.pos())) is not None
         elif isinstance(event, QMouseEvent) and event.type() == QEvent.Type.MouseMove:
             if not event.buttons() and self._break_under(event.position()) is not None:
                 self._view.viewport().setCursor(Qt.CursorShape.PointingHandCursor)

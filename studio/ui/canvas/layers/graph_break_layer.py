@@ -151,7 +151,9 @@ def marker_tooltip(graph_break: RegionBreak) -> str:
     where = f"{graph_break.node}: " if graph_break.node else ""
     times = "once" if graph_break.count == 1 else f"{graph_break.count} times"
     cost = number_format.milliseconds(graph_break.seconds)
-    return f"{where}{graph_break.title}\n{times.capitalize()} per step, costs {cost}.\nClick for the reason and a fix."
+    return (
+        f"{where}{graph_break.title}\n{times.capitalize()} per step, costs {cost}.\nClick for the reason and a rewrite."
+    )
 
 
 __all__ = ["GraphBreakLayer", "marker_text", "marker_tooltip"]

@@ -12,11 +12,13 @@ from engine.compiler import Explanation
 from studio.document import edits
 from studio.training.regions import nodes_of_segment
 from studio.ui.canvas.coloring.region_layer import Choice
+from studio.ui.canvas.overlays.graph_break_popup import gain_text
 from studio.ui.panels.compile import row_detail
 from studio.ui.panels.compile.compile_header import STAGES, CompileHeader
 from studio.ui.panels.compile.details_pane import DetailsPane
 from studio.ui.panels.compile.step_outline import RowKey, StepOutline
 from studio.ui.project.compile_explainer import CompileExplainer
+from studio.ui.project.graph_break_mender import GraphBreakMender
 from studio.ui.project.project_store import ProjectStore
 from studio.ui.project.training_runner import TrainingRunner
 from studio.ui.widgets import buttons
@@ -30,16 +32,23 @@ _EMPTY, _WORKING, _FAILED, _EXPLAINED = range(4)
 class CompilePanel(QWidget):
     node_requested = Signal(str)
     """A node should be scrolled into view."""
+    mend_requested = Signal(int)
+    """The popup of the break with an index should open on the canvas."""
     overlay_requested = Signal(bool)
     """The overlay of compiled regions should be shown or hidden."""
     chosen = Signal(object, object, object)
     """What to highlight on the canvas: node names; segment and kernel, or None; index of a break, or None."""
 
     def __init__(
-        self, store: ProjectStore, runner: TrainingRunner, explainer: CompileExplainer, parent: QWidget | None = None
+        self,
+        store: ProjectStore,
+        runner: TrainingRunner,
+        explainer: CompileExplainer,
+        mender: GraphBreakMender,
+        parent: QWidget | None = None,
     ) -> None:
         super().__init__(parent)
-        self._store, self._runner, self._explainer = store, runner, explainer
+        self._store, self._runner, self._explainer, self._mender = store, runner, explainer, mender
         self._shown: Explanation | None = None
         self._in_sight = False
         self.header = CompileHeader(
@@ -55,6 +64,7 @@ class CompilePanel(QWidget):
             explainer.explain,
             "The graph was edited. These results describe the graph before the edit.",
         )
+        self.gain = NoticeBar("Measure again", self._measure_gain, icon="ok")
         self.empty = EmptyState(
             "compile",
             "No explanation yet",
@@ -73,6 +83,7 @@ class CompilePanel(QWidget):
         line = QFrame()
         line.setProperty("role", "line")
         column.addWidget(line)
+        column.addWidget(self.gain)
         self._stack = QStackedLayout()
         # Add the layout before its pages: the first page is shown at once and would open as a window.
         column.addLayout(self._stack, 1)
@@ -81,6 +92,10 @@ class CompilePanel(QWidget):
         self.outline.chosen.connect(self._choose)
         self.outline.itemActivated.connect(self._activate)
         self.details.node_requested.connect(self.node_requested)
+        self.details.mend_requested.connect(self._request_mending)
+        mender.changed.connect(self._show_gain)
+        store.document_changed.connect(self._show_gain)
+        self._show_gain()
         explainer.changed.connect(self.refresh)
         runner.events.connect(self._handle_events)
         runner.state_changed.connect(self._show_status)
@@ -155,6 +170,29 @@ class CompilePanel(QWidget):
         if explanation is not None:
             explanation = replace(explanation, compiled_seconds=self._explainer.step_seconds)
         self.header.show_explanation(explanation, run if self._explainer.is_live else None)
+
+    def _show_gain(self, *_: object) -> None:
+        """Show what a step gains by the last rewrite that the document contains."""
+        applied = self._mender.applied()
+        self.gain.setVisible(applied is not None)
+        if applied is not None:
+            self.gain.text.setText(f"{applied.path}: {', '.join(applied.rewrite.titles)}. {gain_text(applied)}")
+            is_busy = applied.state in ("waiting", "measuring")
+            self.gain.button.setText("Cancel" if is_busy else "Measure again")
+
+    def _measure_gain(self) -> None:
+        applied = self._mender.applied()
+        if applied is None:
+            return
+        if applied.state in ("waiting", "measuring"):
+            self._mender.cancel_measurement()
+        else:
+            self._mender.measure(applied.path)
+
+    def _request_mending(self) -> None:
+        key = self.outline.key
+        if key is not None and key.kind == "break":
+            self.mend_requested.emit(key.number)
 
     def _handle_events(self, _: object) -> None:
         if self._in_sight:

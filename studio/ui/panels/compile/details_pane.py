@@ -25,6 +25,8 @@ _NARROW = 400
 class DetailsPane(QWidget):
     node_requested = Signal(str)
     """Name of a node that should be scrolled into view."""
+    mend_requested = Signal()
+    """The shown graph break should be mended."""
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -46,6 +48,7 @@ class DetailsPane(QWidget):
         self._facts.setVerticalSpacing(5)
         self._facts.setColumnMinimumWidth(0, _LABEL_WIDTH)
         self._facts.setColumnStretch(1, 1)
+        self.mend = buttons.text_button("Mend on the canvas…", self.mend_requested.emit, kind="link", icon="bridge")
         self.help = buttons.text_button("More about this reason", self.open_help, kind="link", icon="book")
         self.editor = CodeEditor()
         self.editor.setAccessibleName("Code")
@@ -86,6 +89,7 @@ class DetailsPane(QWidget):
         self._nodes.setVisible(bool(detail.nodes))
         self._show_facts(detail)
         self.help.setVisible(bool(detail.help))
+        self.mend.setVisible(bool(detail.help) and bool(detail.nodes))
         self._fit()
         if self.editor.toPlainText() != detail.code:
             self.editor.setPlainText(detail.code)
@@ -133,6 +137,7 @@ class DetailsPane(QWidget):
         column.addWidget(self._nodes)
         column.addSpacing(4)
         column.addLayout(self._facts)
+        column.addWidget(self.mend, 0, Qt.AlignmentFlag.AlignLeft)
         column.addWidget(self.help, 0, Qt.AlignmentFlag.AlignLeft)
         column.addStretch(1)
         scroll = QScrollArea()
