@@ -115,6 +115,9 @@ class CommandWindow(QMainWindow):
     def explain_step(self) -> None:
         raise NotImplementedError
 
+    def mend_break(self) -> None:
+        raise NotImplementedError
+
     def profile_steps(self) -> None:
         raise NotImplementedError
 
