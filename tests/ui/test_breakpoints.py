@@ -58,11 +58,17 @@ def test_a_breakpoint_is_set_hit_and_continued_by_keys(window: MainWindow, proje
     assert bar.isVisible()
     assert bar.message.text() == ("Paused at step 1: NaN or infinity arose in log1. NaN arose first in log1 (forward).")
     assert bar.detail.text().startswith("log(")
-    assert bar.folder_button.isVisible() and not bar.step_button.isVisible()
+    assert bar.folder_button.isVisible()
     project.scope.select([])
     qtbot.mouseClick(bar.show_button, Qt.MouseButton.LeftButton)
     assert project.store.selection == {"log1"}
     assert any("NaN arose first in log1 (forward)." in problem.message for problem in project.store.report.problems)
+    recordings = view.step_recordings
+    qtbot.mouseClick(bar.step_button, Qt.MouseButton.LeftButton)
+    qtbot.waitUntil(lambda: recordings.state == "ready")
+    assert recordings.recording is not None and recordings.recording.step == 0, "the step before it is undone"
+    press(window, Qt.Key.Key_F8, Qt.KeyboardModifier.ControlModifier | Qt.KeyboardModifier.ShiftModifier)
+    assert recordings.step is not None and (recordings.step.path, recordings.step.direction) == ("log1", "forward")
     qtbot.mouseClick(bar.continue_button, Qt.MouseButton.LeftButton)
     qtbot.waitUntil(lambda: project.runner.hit is None)
     assert not bar.isVisible()

@@ -407,6 +407,7 @@ class MainWindow(CommandWindow):
         project_view.status_message.connect(self.status.show_status)
         project_view.graph_break_requested.connect(self.show_compile)
         project_view.breakpoints_requested.connect(self.docks["breakpoints"].reveal)
+        project_view.hit_bar.step_through_requested.connect(partial(self.commands.run, "step.record"))
         project_view.problems_requested.connect(self.show_problems)
         project_view.problems.diagnosis_requested.connect(self.diagnose)
         DiagnosisOffer(project.runner, self.notifications.show_bar, self.diagnose)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 from PySide6.QtCore import QEvent, QObject, QUrl, Signal
 from PySide6.QtGui import QDesktopServices
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QVBoxLayout
@@ -24,11 +22,12 @@ class HitBar(QFrame):
 
     node_requested = Signal(str)
     """Path of the node where NaN arose."""
+    step_through_requested = Signal()
+    """The step of the hit is to be recorded, and stepped through."""
 
     def __init__(self, view: CanvasView, breakpoints: BreakpointStore, runner: TrainingRunner) -> None:
         super().__init__(view.viewport())
         self._view, self._breakpoints, self._runner = view, breakpoints, runner
-        self._step_through: Callable[[], object] | None = None
         self.setProperty("role", "notice")
         self.setAutoFillBackground(True)
         self.setAccessibleName("Paused at a breakpoint")
@@ -37,7 +36,7 @@ class HitBar(QFrame):
         self.show_button = buttons.text_button("Show node", self._show_node)
         self.continue_button = buttons.text_button("Continue", runner.start, icon="run", kind="primary")
         self.stop_button = buttons.text_button("Stop", runner.stop, icon="stop")
-        self.step_button = buttons.text_button("Step through", self._run_step_through, icon="step")
+        self.step_button = buttons.text_button("Step through", self.step_through_requested.emit, icon="step")
         self.folder_button = buttons.text_button("Open folder", self._open_folder, icon="folder")
         text = QHBoxLayout()
         text.setSpacing(8)
@@ -64,11 +63,6 @@ class HitBar(QFrame):
         self.installEventFilter(self)
         self.hide()
 
-    def offer_step_through(self, run: Callable[[], object]) -> None:
-        """Show the button "Step through", which calls `run`."""
-        self._step_through = run
-        self._refresh()
-
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
         is_scrolled = watched is self and event.type() == QEvent.Type.Move  # by a pan, with the canvas
         if self.isVisible() and (is_scrolled or (watched is not self and event.type() == QEvent.Type.Resize)):
@@ -88,7 +82,6 @@ class HitBar(QFrame):
         self.detail.setText("" if origin is None else origin.detail)
         self.detail.setVisible(origin is not None)
         self.show_button.setVisible(origin is not None and origin.node is not None)
-        self.step_button.setVisible(self._step_through is not None)
         self.folder_button.setVisible(hit.hits[0].folder is not None)
         self.show()
         self._place()
@@ -113,10 +106,6 @@ class HitBar(QFrame):
         hit = self._breakpoints.hit
         if hit is not None and hit.hits[0].folder is not None:
             QDesktopServices.openUrl(QUrl.fromLocalFile(str(hit.hits[0].folder)))
-
-    def _run_step_through(self) -> None:
-        if self._step_through is not None:
-            self._step_through()
 
 
 __all__ = ["HitBar"]
