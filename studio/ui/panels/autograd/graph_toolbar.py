@@ -6,11 +6,12 @@ from collections.abc import Callable
 
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QKeyEvent
-from PySide6.QtWidgets import QHBoxLayout, QLineEdit, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
 
 from studio.ui.panels.autograd.norm_legend import NormLegend
 from studio.ui.theme import fonts
 from studio.ui.widgets import buttons
+from studio.ui.widgets.inputs import LineEdit
 from studio.ui.widgets.labels import ElidedLabel
 
 _SEARCH_WIDTH = 180
@@ -81,7 +82,7 @@ class GraphToolbar(QWidget):
         return lambda: self.step_requested.emit(name)
 
 
-class _SearchField(QLineEdit):
+class _SearchField(LineEdit):
     """Searches nodes. Enter goes to the next result, Shift+Enter to the previous one, Escape leaves."""
 
     match_requested = Signal(int)

@@ -6,7 +6,6 @@ from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QKeyEvent
 from PySide6.QtWidgets import (
     QHBoxLayout,
-    QLineEdit,
     QListWidget,
     QListWidgetItem,
     QMenu,
@@ -19,6 +18,7 @@ from studio.document.breakpoints.breakpoint_edits import breakpoint_paths
 from studio.ui.project.breakpoint_store import BreakpointStore, problem_of
 from studio.ui.widgets import buttons
 from studio.ui.widgets.empty_state import EmptyState
+from studio.ui.widgets.inputs import LineEdit
 from studio.ui.widgets.labels import label
 
 TEMPLATES = {
@@ -44,7 +44,7 @@ class BreakpointsPanel(QWidget):
         self._breakpoints = breakpoints
         self._node = ""
         """Path of the selected node."""
-        self.field = QLineEdit()
+        self.field = LineEdit()
         self.field.setAccessibleName("Condition of a new breakpoint")
         self.field.setPlaceholderText('Condition, such as "NaN anywhere" or "grad_norm(fc1) > 100"')
         self.field.setClearButtonEnabled(True)
