@@ -245,19 +245,23 @@ def test_a_probe_follows_a_new_name_and_waits_for_an_undo(window: MainWindow, qt
 
 
 def test_cards_follow_a_running_training_and_are_checked(window: MainWindow, qtbot: QtBot) -> None:
-    found = probe(window, "logits", qtbot)
     project = window.project
-    assert project is not None and found.result.view is not None
+    assert project is not None
+    project.store.edit("Epochs", lambda document: edits.set_training(document, epochs=1000))
+    found = probe(window, "logits", qtbot)
+    assert found.result.view is not None
     initial = found.result.view.statistics
     view_of(window).probe_computer.set_interval(1)
     sources: set[str] = set()
     view_of(window).probe_computer.changed.connect(lambda: sources.add(found.result.source))
     project.runner.start()
-    qtbot.waitUntil(lambda: project.runner.state == "done")
+    qtbot.waitUntil(lambda: len(sources) > 2)
+    assert project.runner.state == "running"
+    project.runner.stop()
+    qtbot.waitUntil(lambda: project.runner.state == "stopped")
     last = f"Run 1, step {project.runner.steps:,}"
     qtbot.waitUntil(lambda: found.result.source == last)
     assert found.result.view.statistics != initial
-    assert len(sources) > 2, "it was computed while the run trained"
     press(canvas_of(window), found, "view")
     choose(open_menu(), "Check by recomputation")
     qtbot.waitUntil(lambda: found.result.verification is not None)
