@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from engine.dtypes import float32
+from engine.dtypes import bfloat16, float32
 from engine.ops.record import op
 from engine.shape import Spec
 
@@ -13,7 +13,7 @@ STATISTICS = ("mean", "std", "low", "high", "norm", "zeros", "nan", "infinite")
 @op("other", method=False, public=False, sample=lambda s: [((s.normal(3, 4),), {}), ((s.booleans(3, 4),), {})])
 def tensor_statistics(xp, x):
     """Mean, standard deviation, minimum, maximum and norm of the finite elements, the share of elements that are 0, and
-    the numbers of NaN and of infinite ones. All are 0 for a tensor without elements.
+    the numbers of NaN and of infinite ones, in float32; in bfloat16 for bfloat16. All are 0 without elements.
     """
     values = x.reshape(-1).astype(xp.float64)
     finite = xp.isfinite(values)
@@ -38,7 +38,7 @@ def tensor_statistics(xp, x):
 
 @tensor_statistics.shape
 def _(x: Spec):
-    return Spec((len(STATISTICS),), float32)
+    return Spec((len(STATISTICS),), bfloat16 if x.dtype is bfloat16 else float32)
 
 
 __all__ = ["STATISTICS", "tensor_statistics"]

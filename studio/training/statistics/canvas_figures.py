@@ -137,7 +137,7 @@ FIGURES: Mapping[str, CanvasFigure] = {
             words="inf overflow not a number broken",
         ),
         CanvasFigure(
-            "device", "Device", "Device that computes the node", "device", has_wires=True, words="gpu cuda cpu"
+            "device", "Devices", "Device that computes the node", "device", has_wires=True, words="gpu cuda cpu"
         ),
         CanvasFigure(
             "regions",

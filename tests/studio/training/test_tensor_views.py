@@ -111,7 +111,7 @@ def test_projection_leaves_out_rows_that_are_not_finite() -> None:
         ((64, 16, 8, 8), set(VIEW_KINDS)),
         ((0, 8), {"statistics"}),
     ],
-    ids=str,
+    ids=lambda value: str(value) if isinstance(value, tuple) else None,
 )
 def test_offered_views_depend_on_the_shape(shape: tuple[int, ...], offered: set[ViewKind]) -> None:
     missing = unavailable_views(shape)
