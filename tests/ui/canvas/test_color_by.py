@@ -187,3 +187,15 @@ def test_each_project_remembers_its_figure(make_window: MakeWindow, qtbot: QtBot
         assert window.settings.color_by_of(path) == key
     again = window.files.open(paths[0])
     assert again is not None and window.project_views[again].color_by.key == "macs"
+
+
+def test_the_legend_stays_in_its_corner_when_the_canvas_pans(make_window: MakeWindow, qtbot: QtBot) -> None:
+    window = make_window()
+    open_document(window, qtbot)
+    canvas = window.canvas
+    assert canvas is not None and window.project is not None
+    legend = window.project_views[window.project].color_by.legend
+    qtbot.waitUntil(lambda: legend.geometry().bottom() > canvas.viewport().height() - 30)
+    before = legend.geometry()
+    canvas.camera.pan(130, 70)
+    assert legend.geometry() == before

@@ -83,6 +83,7 @@ class ColorBy(QObject):
         view.store.report_changed.connect(self._refresh)
         view.store.location_changed.connect(self._refresh)
         view.canvas_scene.moved.connect(self._place_legend)
+        view.camera.changed.connect(self._place_legend)  # a pan moves the children of the viewport, too
         view.viewport().installEventFilter(self)
         self._refresh()
 
