@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from functools import cached_property
 from pathlib import Path
 
 from PySide6.QtCore import QSize, Qt, Signal
@@ -68,7 +69,6 @@ class ProfilerPanel(QWidget):
         self.flame = FlameGraph(profiler.category)
         self.table = ProfileTable()
         self.memory = MemoryChart()
-        self.roofline = RooflinePlot()
         self.hint = ElidedLabel()
         self.stale = NoticeBar("Profile again", self.start, "The graph was edited. This profile is older.")
         self.empty = EmptyState(
@@ -95,7 +95,6 @@ class ProfilerPanel(QWidget):
         self.table.chosen.connect(self._choose_row)
         self.table.activated.connect(self._choose_row)
         self.memory.chosen.connect(self._reveal)
-        self.roofline.chosen.connect(self._choose_point)
         profiler.changed.connect(self.refresh)
         runner.state_changed.connect(self._show_run)
         store.document_changed.connect(self._show_stale)
@@ -168,10 +167,9 @@ class ProfilerPanel(QWidget):
 
     def _roofline_page(self) -> QWidget:
         page = QWidget()
-        column = QVBoxLayout(page)
+        column = self._roofline_column = QVBoxLayout(page)
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(0)
-        column.addWidget(self.roofline, 1)
         row = QHBoxLayout()
         row.setContentsMargins(12, 2, 8, 4)
         self.limits = ElidedLabel()
@@ -182,6 +180,14 @@ class ProfilerPanel(QWidget):
         row.addWidget(self.measure)
         column.addLayout(row)
         return page
+
+    @cached_property
+    def roofline(self) -> RooflinePlot:
+        """The plot, made for the first profile: it takes longer than the rest of the panel."""
+        plot = RooflinePlot()
+        plot.chosen.connect(self._choose_point)
+        self._roofline_column.insertWidget(0, plot, 1)
+        return plot
 
     def _show_profile(self, profile: Profile, limits: MachineLimits) -> None:
         is_new = self._shown is None or self._shown[0] is not profile
