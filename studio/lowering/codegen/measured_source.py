@@ -19,6 +19,9 @@ from collections.abc import Iterator, Mapping
 
 from studio.document.model import Endpoint
 from studio.lowering.codegen.program_verification import COPIES
+from studio.lowering.codegen.syntax_trees import argument, member
+from studio.lowering.codegen.syntax_trees import name as named
+from studio.lowering.codegen.syntax_trees import variable as assigned
 
 LOSSES = "_measured_losses"
 """The function that computes the losses of a batch: `_measured_losses(task, batch, report)`."""
@@ -81,10 +84,10 @@ class _ModuleFunctions:
         assert isinstance(step.value, ast.Call)
         targets = _targets(step)
         node = self._values[targets[0].id].node
-        call = self._measured(loop.iter, loop.target, step.value.args, node, ast.Name(_INDEX, ast.Load()))
+        call = self._measured(loop.iter, loop.target, step.value.args, node, named(_INDEX, internal=True))
         again = copy.copy(loop)
-        again.target = ast.Tuple([ast.Name(_INDEX, ast.Store()), loop.target], ast.Store())
-        again.iter = ast.Call(ast.Name("enumerate", ast.Load()), [loop.iter], [])
+        again.target = ast.Tuple([assigned(_INDEX, internal=True), loop.target], ast.Store())
+        again.iter = ast.Call(named("enumerate"), [loop.iter], [])
         again.body = [_replaced(step, call)]
         yield again
         yield from self._reports(step, targets, None)
@@ -95,9 +98,9 @@ class _ModuleFunctions:
             method, *given = call.args
             assert isinstance(method, ast.Attribute)
             name = _function_name(self._title, method.attr)
-            report = ast.Name(_REPORT, ast.Load())
-            arguments = [ast.Name("self", ast.Load()), *given, report]
-            yield _replaced(statement, ast.Call(ast.Name(name, ast.Load()), arguments, []))
+            report = named(_REPORT, internal=True)
+            arguments = [named("self"), *given, report]
+            yield _replaced(statement, ast.Call(named(name, internal=True), arguments, []))
             return
         layer = call.func if _is_attribute_of_self(call.func) else None
         if targets and isinstance(layer, ast.Attribute) and layer.attr in self._instances:
@@ -113,13 +116,13 @@ class _ModuleFunctions:
     ) -> ast.Call:
         """The call of an instance, whose report is within that of its node."""
         assert isinstance(owner, ast.Attribute)
-        inside = ast.Attribute(ast.Name(_REPORT, ast.Load()), "inside", ast.Load())
+        inside = member(named(_REPORT, internal=True), "inside")
         report = ast.Call(inside, [ast.Constant(node), *([] if index is None else [index])], [])
         name = _function_name(self._instances[owner.attr], "forward")
         loaded = copy.copy(module)
         if isinstance(loaded, (ast.Name, ast.Attribute)):
             loaded.ctx = ast.Load()
-        return ast.Call(ast.Name(name, ast.Load()), [loaded, *arguments, report], [])
+        return ast.Call(named(name, internal=True), [loaded, *arguments, report], [])
 
     def _reports(self, statement: ast.stmt, targets: list[ast.Name], layer: ast.expr | None) -> Iterator[ast.stmt]:
         return _reports(statement, [(each.id, self._values[each.id]) for each in targets], layer)
@@ -138,8 +141,8 @@ def _losses(task: ast.ClassDef, model: str, values: Mapping[str, Endpoint]) -> a
         targets = [(each.id, values[each.id]) for each in _targets(statement) if each.id in values]
         call = statement.value
         if isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute) and call.func.attr == "model":
-            report = ast.Name(_REPORT, ast.Load())
-            function = ast.Name(_function_name(model, "forward"), ast.Load())
+            report = named(_REPORT, internal=True)
+            function = named(_function_name(model, "forward"), internal=True)
             body[-1] = _replaced(statement, ast.Call(function, [call.func, *call.args, report], []))
         else:
             body += _reports(statement, targets, None)
@@ -149,15 +152,15 @@ def _losses(task: ast.ClassDef, model: str, values: Mapping[str, Endpoint]) -> a
 def _reports(statement: ast.stmt, values: list[tuple[str, Endpoint]], layer: ast.expr | None) -> Iterator[ast.stmt]:
     """`report("fc1.output", fc1, self.fc1)`, on the line of a statement."""
     for variable, end in values:
-        arguments = [ast.Constant(f"{end.node}.{end.port}"), ast.Name(variable, ast.Load())]
-        call = ast.Call(ast.Name(_REPORT, ast.Load()), [*arguments, *([] if layer is None else [layer])], [])
+        arguments = [ast.Constant(f"{end.node}.{end.port}"), named(variable)]
+        call = ast.Call(named(_REPORT, internal=True), [*arguments, *([] if layer is None else [layer])], [])
         yield ast.copy_location(ast.Expr(call), statement)
 
 
 def _with_report(method: ast.FunctionDef, name: str, body: list[ast.stmt]) -> ast.FunctionDef:
     function, function.name, function.body = copy.copy(method), name, body
     function.args = copy.copy(method.args)
-    function.args.args = [*method.args.args, ast.arg(_REPORT)]
+    function.args.args = [*method.args.args, argument(_REPORT, internal=True)]
     return function
 
 

@@ -6,8 +6,11 @@ import ast
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Protocol
 
-_BEGIN, _END = "<begin>", "<end>"
-"""Names of the watcher's methods in the namespace; no generated name contains these characters."""
+from studio.lowering.codegen.syntax_trees import argument
+from studio.lowering.codegen.syntax_trees import name as named
+
+_BEGIN, _END = "_begin", "_end"
+"""Names of the watcher's methods in the namespace; no name in a program begins with an underscore."""
 _UNWATCHED = frozenset({"__init__", "data", "configure"})
 
 
@@ -59,17 +62,17 @@ def _watched(body: list[ast.stmt], lines: Mapping[int, str], known: frozenset[st
             continue
         line: ast.expr = ast.Constant(statement.lineno)
         reads = _reads(statement.value, known)
-        values = ast.Dict([ast.Constant(name) for name in reads], [ast.Name(name, ast.Load()) for name in reads])
-        arguments = ast.arguments([], [], None, [ast.arg(name) for name in reads], [None for _ in reads], None, [])
+        values = ast.Dict([ast.Constant(name) for name in reads], [named(name) for name in reads])
+        arguments = ast.arguments([], [], None, [argument(name) for name in reads], [None for _ in reads], None, [])
         compute = ast.Lambda(arguments, statement.value)
-        assigned: list[ast.expr] = [ast.Name(name, ast.Load()) for name in _targets(statement)]
-        yield _call(_BEGIN, [line, ast.Name("self", ast.Load()), values, compute], statement)
+        assigned: list[ast.expr] = [named(name) for name in _targets(statement)]
+        yield _call(_BEGIN, [line, named("self"), values, compute], statement)
         yield statement
         yield _call(_END, [line, ast.Tuple(assigned, ast.Load())], statement)
 
 
 def _call(name: str, arguments: list[ast.expr], location: ast.stmt) -> ast.stmt:
-    call = ast.Expr(ast.Call(ast.Name(name, ast.Load()), arguments, []))
+    call = ast.Expr(ast.Call(named(name, internal=True), arguments, []))
     return ast.copy_location(call, location)
 
 

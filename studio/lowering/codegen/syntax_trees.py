@@ -10,8 +10,23 @@ from typing import Any
 from studio.lowering.codegen.safe_identifiers import identifier
 
 
-def name(text: str) -> ast.Name:
-    return ast.Name(identifier(text), ast.Load())
+def name(text: str, *, internal: bool = False) -> ast.Name:
+    """A name that is read. Only `internal` names begin with an underscore, as none from a document does."""
+    return ast.Name(_checked(text, internal=internal), ast.Load())
+
+
+def variable(text: str, *, internal: bool = False) -> ast.Name:
+    """A name that is assigned."""
+    return ast.Name(_checked(text, internal=internal), ast.Store())
+
+
+def argument(text: str, *, internal: bool = False) -> ast.arg:
+    """A parameter of a function."""
+    return ast.arg(_checked(text, internal=internal))
+
+
+def _checked(text: str, *, internal: bool) -> str:
+    return f"_{identifier(text.removeprefix('_'))}" if internal else identifier(text)
 
 
 def attribute(*path: str) -> ast.expr:
@@ -62,15 +77,15 @@ def submodule(owner: ast.expr, path: str) -> ast.expr:
 def comprehension(element: ast.expr, variables: list[str], sequences: list[Any]) -> ast.ListComp:
     """`[element for a, b in zip(first, second)]`; without variables `[element for _ in range(count)]`."""
     values = [value if isinstance(value, ast.expr) else literal(value) for value in sequences]
-    targets: list[ast.expr] = [ast.Name(identifier(variable), ast.Store()) for variable in variables or ["_"]]
+    targets: list[ast.expr] = [variable(each) for each in variables or ["_"]]
     source = values[0] if len(variables) == 1 else call(name("zip" if variables else "range"), values)
     target = targets[0] if len(targets) == 1 else ast.Tuple(targets, ast.Store())
     return ast.ListComp(element, [ast.comprehension(target, source, [], 0)])
 
 
-def loop(variable: str, sequence: ast.expr, body: list[ast.stmt]) -> ast.For:
-    """`for variable in sequence:`."""
-    return ast.For(ast.Name(identifier(variable), ast.Store()), sequence, body, [], lineno=0)
+def loop(target: str, sequence: ast.expr, body: list[ast.stmt]) -> ast.For:
+    """`for target in sequence:`."""
+    return ast.For(variable(target), sequence, body, [], lineno=0)
 
 
 def assign(targets: list[ast.expr], value: ast.expr, *, unpacks: bool = False) -> ast.Assign:
@@ -88,7 +103,7 @@ def returns(values: list[ast.expr]) -> ast.Return:
 def method(title: str, arguments: Iterable[str], body: Iterable[ast.stmt]) -> ast.FunctionDef:
     parameters = ast.arguments(
         posonlyargs=[],
-        args=[ast.arg(identifier(each)) for each in ("self", *arguments)],
+        args=[argument(each) for each in ("self", *arguments)],
         kwonlyargs=[],
         kw_defaults=[],
         defaults=[],

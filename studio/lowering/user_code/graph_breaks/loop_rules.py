@@ -7,6 +7,7 @@ import copy
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from studio.lowering.codegen.syntax_trees import call, member
 from studio.lowering.user_code.code_values import NAMESPACES, owner_name
 from studio.lowering.user_code.graph_breaks.break_location import BreakLocation, Rewrite, locations_at
 from studio.lowering.user_code.source_edits import replaced
@@ -135,7 +136,7 @@ class _Vectorizer(ast.NodeTransformer):
         if isinstance(node, ast.expr) and ast.unparse(node) == self._text:
             self.count += 1
             tensor = copy.deepcopy(self._element.tensor)
-            return ast.Call(ast.Attribute(tensor, "detach"), [], []) if self._is_detached else tensor
+            return call(member(tensor, "detach")) if self._is_detached else tensor
         match node:
             case (
                 ast.Call(func=ast.Attribute(value=inner, attr="item"), args=[])
