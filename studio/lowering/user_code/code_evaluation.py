@@ -224,10 +224,10 @@ def time_limited(filename: str, seconds: float = SECONDS) -> Generator[None]:
     deadline = time.monotonic() + seconds
 
     def trace(frame: Any, event: str, argument: object) -> Callable[..., Any] | None:
+        if frame.f_code.co_filename != filename:
+            return None  # an exception in a finalizer would be ignored, and end the tracing
         if time.monotonic() > deadline:
             raise CodeTooSlow
-        if frame.f_code.co_filename != filename:
-            return None
         frame.f_trace_opcodes = True  # a loop of one line has no line events
         return trace
 

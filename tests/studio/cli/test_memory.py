@@ -24,8 +24,8 @@ from studio.training.training_session import TrainingSession
 resident, tell = [], TrainingSession._emit
 
 
-def record_memory(self, event):
-    tell(self, event)
+def record_memory(self, event, **options):
+    tell(self, event, **options)
     if isinstance(event, fit.Epoch):
         resident.append(psutil.Process().memory_info().rss)
 

@@ -51,11 +51,11 @@ def count(frame, event, argument):
         os.kill(os.getpid(), signal.SIGKILL)
 
 
-def begin(self, event):
+def begin(self, event, **options):
     if sys.getprofile() is None:
         threading.setprofile(count)  # the thread that writes checkpoints
         sys.setprofile(count)  # this one, which trains
-    tell(self, event)
+    tell(self, event, **options)
 
 
 TrainingSession._emit = begin

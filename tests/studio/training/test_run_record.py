@@ -249,10 +249,10 @@ def test_a_disk_that_was_full_for_a_while_has_all_in_the_end(
     monkeypatch.setattr(run_checkpoints, "_RETRY_SECONDS", 0.0)
     disk, turns, tell = Disk(monkeypatch, seed), random.Random(seed), TrainingSession._emit
 
-    def told(self: TrainingSession, event: fit.TrainingEvent) -> None:
+    def told(self: TrainingSession, event: fit.TrainingEvent, **options: bool) -> None:
         if turns.random() < 0.2:
             disk.is_full = not disk.is_full
-        tell(self, event)
+        tell(self, event, **options)
         seen = (tmp_path / "run" / "metrics.jsonl").read_bytes()
         assert seen == b"" or seen.endswith(b"\n")
         if isinstance(event, fit.Done):
