@@ -24,6 +24,8 @@ DEFAULT_STEPS = 10
 MAX_STEPS = 1000
 STAGE_SECONDS = 0.1
 """Seconds between stages while steps are measured."""
+_MAX_WAIT_SECONDS = 60.0
+"""Longest wait for the kernels of a step; NumPy computes those that are missing."""
 _POLL_SECONDS = 0.05
 """Seconds between checks of the kernels that are compiling."""
 _WARM_UP_STEPS = 3
@@ -109,7 +111,8 @@ def _warm_up(task: fit.Task, events: fit.Training) -> Generator[ProfileStage, No
             continue
         seconds, count = event.seconds, count + 1
         total = waiting = waiting_kernels(task)
-        while waiting:
+        give_up = time.monotonic() + _MAX_WAIT_SECONDS
+        while waiting and time.monotonic() < give_up:
             yield ProfileStage("compiling", total - waiting, total)
             time.sleep(_POLL_SECONDS)  # the receiver of a stage may cancel
             waiting = waiting_kernels(task)
