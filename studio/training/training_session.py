@@ -422,7 +422,7 @@ class TrainingSession:
                 is_stopped = self._wait_or_stop(after=event)
                 if hits and not is_stopped:
                     training.redo_step()
-                    self._follow_position(training)
+                    self.steps, self._position = training.step, (training.epoch, training.batch)
                     self._recorder.write_event(event, self._weights)
                 if is_stopped:
                     epochs, seconds = self._reached
@@ -452,15 +452,11 @@ class TrainingSession:
                 except FileError as error:
                     self._warn("disk", [str(error)])
             hits.append(BreakpointHit(record, folder))
-        self._follow_position(training)
+        self.steps, self._position = training.step, (training.epoch, training.batch)
         self._events.put(BreakpointsHit(tuple(hits)))
         with self._changed:
             if self._requested != "stop":
                 self._requested = "pause"
-
-    def _follow_position(self, training: fit.Training) -> None:
-        """Take the position of a training whose last step was undone or trained again."""
-        self.steps, self._position = training.step, (training.epoch, training.batch)
 
     def _warn_of_breakpoints(self, monitor: BreakpointMonitor) -> None:
         """Warn of conditions that name a node which the graph does not have."""
