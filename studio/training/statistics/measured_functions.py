@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from types import FunctionType
 from typing import Any
 
 from engine import autograd
@@ -44,16 +43,7 @@ class ColumnSink:
         return columns
 
 
-_NO_SINK = ColumnSink()
-
-
-def _no_losses(task: Task, batch: Any, report: OutputReport) -> Mapping[Any, Tensor]:
-    raise NotImplementedError
-
-
-def measure_outputs(
-    task: Task, batch: Any, before: Sequence[Tensor], losses: Losses = _no_losses, sink: ColumnSink = _NO_SINK
-) -> Tensor:
+def measure_outputs(task: Task, batch: Any, before: Sequence[Tensor], losses: Losses, sink: ColumnSink) -> Tensor:
     """Statistics of outputs, shares of dead units, statistics of parameters. `before` receives the parameters."""
     collector = OutputCollector(gradients=False)
     with no_grad(), _preserved(task), _precision(task):
@@ -65,9 +55,7 @@ def measure_outputs(
         return F.cat(numbers)
 
 
-def measure_gradients(
-    task: Task, batch: Any, before: Sequence[Tensor], losses: Losses = _no_losses, sink: ColumnSink = _NO_SINK
-) -> Tensor:
+def measure_gradients(task: Task, batch: Any, before: Sequence[Tensor], losses: Losses, sink: ColumnSink) -> Tensor:
     """As `measure_outputs`, and the statistics of the gradients of outputs and parameters."""
     collector = OutputCollector(gradients=True)
     with _preserved(task):
@@ -160,14 +148,23 @@ def measuring_functions(task: Task, losses: Losses, *, compile: bool) -> Measuri
     """
     sink = ColumnSink()
 
-    def made(function: Any, *defaults: Any) -> Callable[..., Tensor]:
-        # A function without a closure, whose defaults never change: compiled calls can be replayed.
-        own = FunctionType(function.__code__, function.__globals__, function.__name__, defaults)
-        return CompiledFunction(own, replay_classes=task.replay_classes) if compile else own
+    # Defaults instead of closures: they never change, so compiled calls can be replayed.
+    def outputs(
+        task: Task, batch: Any, before: Sequence[Tensor], losses: Losses = losses, sink: ColumnSink = sink
+    ) -> Tensor:
+        return measure_outputs(task, batch, before, losses, sink)
 
-    return MeasuringFunctions(
-        made(measure_outputs, losses, sink), made(measure_gradients, losses, sink), made(measure_updates), sink
+    def gradients(
+        task: Task, batch: Any, before: Sequence[Tensor], losses: Losses = losses, sink: ColumnSink = sink
+    ) -> Tensor:
+        return measure_gradients(task, batch, before, losses, sink)
+
+    if not compile:
+        return MeasuringFunctions(outputs, gradients, measure_updates, sink)
+    outputs, gradients, updates = (
+        CompiledFunction(each, replay_classes=task.replay_classes) for each in (outputs, gradients, measure_updates)
     )
+    return MeasuringFunctions(outputs, gradients, updates, sink)
 
 
 __all__ = ["Columns", "MeasuringFunctions", "measuring_functions", "trained_parameters"]

@@ -39,8 +39,9 @@ from studio.lowering.checks import schedule_checks, structure_checks
 from studio.lowering.codegen import source_writer, syntax_trees
 from studio.lowering.codegen.safe_identifiers import class_name
 from studio.lowering.schedules import schedule_chains
+from studio.lowering.user_code.shipped_code import shipped_sources
 from studio.nodes import catalogue
-from tests.studio.hostile.audit import ROOT, Audit, Forbidden
+from tests.studio.hostile.audit import ROOT, Audit, Forbidden, names_in
 from tests.studio.hostile.documents import BASES, EXPLOIT, Hostile, hostile, named
 from tests.studio.lowering.graphs import mlp
 
@@ -74,7 +75,9 @@ class Attack:
             self._learn()
         types = [each.key.rpartition(".")[2] for each in catalogue()]
         self.sound = {name for text in BASES for name in words(text)} | classes("digits") | classes("project")
-        """Names in files that are sound."""
+        """Names in files that are sound, and in the code of templates, which is part of Gradwire and runs."""
+        for source in shipped_sources():
+            self.sound |= names_in(compile(source, "template", "exec", dont_inherit=True))
         kernels = Path(os.environ.setdefault(FOLDER_VARIABLE, str(folder / "kernels")))
         self.audit = Audit([folder, kernels], STARTED, types)
 

@@ -55,6 +55,13 @@ WITHOUT_EXAMPLE: dict[str, tuple[str, str, str]] = {
     ),
     "no-lock": (_RUN, _WARNINGS, "test_a_file_system_without_locks_is_reported"),
     "no-autograd-graph": (_BUG, _WARNINGS, "test_a_failed_look_at_the_autograd_graph_does_not_end_the_run"),
+    "breakpoint": (
+        "the check ignores breakpoints; only a run reports those that name something that the graph lacks",
+        "studio/training/breakpoints/test_session_breakpoints.py",
+        "test_unknown_nodes_are_named",
+    ),
+    "not-measured": (_BUG, "studio/training/statistics/test_measured_runs.py", "test_a_failure_is_reported_once"),
+    "not-reproduced": (_COMMAND, "studio/cli/test_reproduce.py", "test_a_project_without_a_failure_gives_exit_code_1"),
     "answers": (
         "it is about the inputs of a prediction, not about a project",
         "studio/cli/test_model_commands.py",

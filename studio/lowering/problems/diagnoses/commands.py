@@ -61,6 +61,16 @@ COMMANDS = (
         "A breakpoint names a node, output or parameter that the graph does not have.",
     ),
     Diagnosis(
+        "not-measured",
+        "Step not measured",
+        "The statistics of a step could not be computed; the run itself goes on.",
+    ),
+    Diagnosis(
+        "not-reproduced",
+        "Failure not reproduced",
+        "The failure of the project or run did not occur again, so there is nothing to reduce.",
+    ),
+    Diagnosis(
         "no-autograd-graph",
         "No autograd graph",
         "The autograd graph is recorded from one step; the run itself goes on.",
