@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 from engine import Tensor, fit, no_grad
-from engine.graph import Node
+from engine.graph import SourceLocation
 from engine.modes import MODES
 from engine.nonfinite.finite_check import unobserved
-from engine.observe import call_site
+from engine.observe import Relay, call_site
 from engine.ops.record import Op
 from studio.lowering.analysis.node_graph import NodeGraph
 from studio.lowering.program import Program
@@ -107,35 +107,25 @@ class StepMeasurement:
         return any(key == path or key.startswith(f"{path}.") for path in self._paths)
 
 
-@dataclass(slots=True)
-class _LastOutputs:
+class _LastOutputs(Relay):
     """Observer that keeps the result of the last op of each node."""
 
-    locations: ProgramLocations
-    outputs: dict[str, Tensor] = field(default_factory=dict)
-    _outer: list[Any] = field(default_factory=list)
+    def __init__(self, locations: ProgramLocations) -> None:
+        super().__init__(None)
+        self.outputs: dict[str, Tensor] = {}
+        self._locations = locations
 
     def __enter__(self) -> None:
-        self._outer.append(MODES.observer)
-        MODES.observer = self
+        self._before, MODES.observer = MODES.observer, self
 
     def __exit__(self, *_: object) -> None:
-        MODES.observer = self._outer.pop()
+        MODES.observer = self._before
 
-    def call(self, op: Op, inputs: Sequence[Any], statics: dict[str, Any], outs: Sequence[Any]) -> Any:
-        location = self.locations(sys._getframe(1))
+    def call(self, op: Op, inputs: Sequence[Any], statics: dict[str, Any], outs: Sequence[Any]) -> SourceLocation:
+        location = self._locations(sys._getframe(1))
         if location is not None and location.path is not None and outs[0].dtype.is_floating_point:
             self.outputs[location.path] = outs[0]
         return call_site()
-
-    def location(self) -> Any:
-        return call_site()
-
-    def gradient(self, node: Node, grads: Sequence[Any]) -> None:
-        pass
-
-    def recorded(self, node: Node, inputs: Sequence[Any]) -> None:
-        pass
 
 
 def _output_figures(value: Tensor, scale: float) -> _Figures:

@@ -83,6 +83,12 @@ def test_planted_conditions(condition: str, reason: str) -> None:
     assert weights == run(plain(), {})[2]
 
 
+def test_statistics_of_a_network_that_detaches_buffers() -> None:
+    document = with_code({"hidden": Node("nn.Linear", {"out_features": 16}), "norm": "nn.BatchNorm1d"})
+    hits, _, _ = run(document, {"dead(norm) < 0.5 and step == 3": True}, steps=4)
+    assert [hit.step for hit in hits] == [3]
+
+
 def test_disabled_breakpoints_do_nothing() -> None:
     assert run(plain(), {"step == 3": False})[0] == []
 
