@@ -5,7 +5,9 @@ from __future__ import annotations
 import difflib
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cache
 from itertools import chain
+from pathlib import Path
 
 from engine.system.assets import asset
 from studio.document.document_errors import FileError
@@ -54,7 +56,12 @@ class Template:
 
 def templates() -> tuple[Template, ...]:
     """All templates, as in `SECTIONS`. Raises FileError or FileNotFoundError if the installation is damaged."""
-    found = [Template(path.stem, load(path)) for path in asset("templates").glob(f"*{SUFFIX}")]
+    return _templates_in(asset("templates"))
+
+
+@cache
+def _templates_in(folder: Path) -> tuple[Template, ...]:
+    found = [Template(path.stem, load(path)) for path in folder.glob(f"*{SUFFIX}")]
     order = {key: index for index, key in enumerate(chain.from_iterable(SECTIONS.values()))}
     return tuple(sorted(found, key=lambda template: (order.get(template.key, len(order)), template.key)))
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 from itertools import chain, pairwise
 from typing import NamedTuple
 
@@ -10,7 +11,7 @@ from PySide6.QtCore import QPointF, QRectF, QSize, Qt
 from PySide6.QtGui import QPainter, QPainterPath, QPaintEvent, QPen
 from PySide6.QtWidgets import QSizePolicy, QWidget
 
-from engine.inspect.layered_layout import Link, Spacing, arrange
+from engine.inspect.layered_layout import Layout, Link, Spacing, arrange
 from studio.document.model import Document
 from studio.lowering.analysis.block_types import known_type
 from studio.nodes.catalogue import Catalogue
@@ -34,9 +35,6 @@ class GraphThumbnail(QWidget):
         self._icons = {
             name: kind.icon if (kind := known_type(document, catalogue, name)) else "unknown" for name in document.nodes
         }
-        ends = ((wire.source.node, wire.target.node) for wire in document.wires)
-        links = [Link(*pair) for pair in ends if document.nodes.keys() >= set(pair)]
-        self._layout = arrange(dict.fromkeys(document.nodes, (1.0, 1.0)), links, _SPACING)
         self._height = height
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
         self.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents)
@@ -68,6 +66,14 @@ class GraphThumbnail(QWidget):
                 picture.moveCenter(block.center())
                 icons.paint(painter, self._icons[name], picture, colors.on(color))
 
+    @property
+    def _layout(self) -> Layout[str]:
+        """Computed when it is painted first: most previews are outside of the visible area."""
+        return _arranged(
+            tuple(self._document.nodes),
+            tuple((wire.source.node, wire.target.node) for wire in self._document.wires),
+        )
+
     def _scale(self) -> _Scale:
         """Scale that fits the layout into the widget, up to a maximum."""
         room = QRectF(self.rect()).adjusted(_MARGIN, _MARGIN, -_MARGIN, -_MARGIN)
@@ -79,6 +85,12 @@ class GraphThumbnail(QWidget):
         width, height = step * 0.68, min(step * 0.68, down * 0.8)
         left = room.center().x() - (right * step + width) / 2
         return _Scale(left, room.center().y() - height / 2, (max(ys) + min(ys)) / 2, step, down, width, height)
+
+
+@lru_cache(maxsize=64)
+def _arranged(names: tuple[str, ...], ends: tuple[tuple[str, str], ...]) -> Layout[str]:
+    links = [Link(*pair) for pair in ends if set(names) >= set(pair)]
+    return arrange(dict.fromkeys(names, (1.0, 1.0)), links, _SPACING)
 
 
 class _Scale(NamedTuple):

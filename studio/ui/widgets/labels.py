@@ -19,6 +19,9 @@ _LONGEST_TEXT = 40
 _LONGEST_WORD = 120
 """Width in pixels beyond which a word of a wrapping label is broken if there is no room."""
 
+_KEPT_HEIGHTS = 64
+"""Maximum number of heights that a label remembers."""
+
 
 def label(text: str, role: Role = "", *, wrap: bool = False, selectable: bool = False) -> QLabel:
     """A plain-text label."""
@@ -59,6 +62,11 @@ class _WrappingLabel(QLabel):
     QLabel would widen its container by such a word.
     """
 
+    def __init__(self, text: str) -> None:
+        super().__init__(text)
+        self._heights: dict[tuple[str, str, int, int], int] = {}
+        """By text, font, resolution and width: layouts ask for the same ones many times."""
+
     def minimumSizeHint(self) -> QSize:
         size = super().minimumSizeHint()
         return QSize(min(size.width(), _LONGEST_WORD), size.height())
@@ -66,7 +74,7 @@ class _WrappingLabel(QLabel):
     def heightForWidth(self, width: int) -> int:
         margins = self.contentsMargins()
         around = margins.left() + margins.right()
-        return ceil(self._lines(width - around).boundingRect().height()) + margins.top() + margins.bottom()
+        return self._text_height(width - around) + margins.top() + margins.bottom()
 
     def paintEvent(self, event: QPaintEvent) -> None:
         painter, room = QPainter(self), self.contentsRect()
@@ -75,6 +83,14 @@ class _WrappingLabel(QLabel):
         left_over = room.height() - lines.boundingRect().height()
         is_top = bool(self.alignment() & Qt.AlignmentFlag.AlignTop)
         lines.draw(painter, QPointF(room.left(), room.top() + (0 if is_top else max(left_over / 2, 0))))
+
+    def _text_height(self, width: int) -> int:
+        key = (self.text(), self.font().key(), self.logicalDpiY(), width)
+        if key not in self._heights:
+            if len(self._heights) >= _KEPT_HEIGHTS:
+                self._heights.clear()
+            self._heights[key] = ceil(self._lines(width).boundingRect().height())
+        return self._heights[key]
 
     def _lines(self, width: int) -> QTextLayout:
         option = QTextOption(self.alignment() & Qt.AlignmentFlag.AlignHorizontal_Mask)
