@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Generator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, TypeAlias
@@ -54,36 +54,41 @@ class ExportRequest:
     weights: Path | None = None
 
 
-def export_package(
-    request: ExportRequest, folder: Path, *, force: bool = False, on_stage: Callable[[str], object] = lambda _: None
-) -> tuple[str, ...]:
+def export_package(request: ExportRequest, folder: Path, *, force: bool = False) -> tuple[str, ...]:
     """Write a project as a package to a folder, completely or not at all. Returns the paths of its files.
 
     Args:
         force: replace an earlier package
-        on_stage: called with the name of each stage; an exception that it raises ends the export
 
     Raises:
         ExportError: the project cannot be exported, or the folder cannot be written.
         LoweringError: the document has errors, or code that is not trusted.
         FileError: the weights cannot be read, or are those of another graph.
     """
+    steps = export_steps(request, folder, force=force)
+    while True:
+        try:
+            next(steps)
+        except StopIteration as end:
+            return end.value
+
+
+def export_steps(request: ExportRequest, folder: Path, *, force: bool = False) -> Generator[str, None, tuple[str, ...]]:
+    """Like `export_package`, but yields the name of each stage before it. Closed, it writes nothing."""
     reject_target(folder, force=force)
-    files = package_files(request, folder, on_stage=on_stage)
-    on_stage(STAGES[2])
+    files = yield from package_files(request, folder)
+    yield STAGES[2]
     write_package(files, folder, force=force)
     return tuple(sorted(files))
 
 
-def package_files(
-    request: ExportRequest, folder: Path, *, on_stage: Callable[[str], object] = lambda _: None
-) -> dict[str, bytes]:
-    """The files of a package by path, as `export_package` writes them."""
-    on_stage(STAGES[0])
+def package_files(request: ExportRequest, folder: Path) -> Generator[str, None, dict[str, bytes]]:
+    """The files of a package by path, as `export_package` writes them; yields the name of each stage before it."""
+    yield STAGES[0]
     project = project_program(request.document, request.report, request.name, request.base, _reserved(request.target))
     plan = data_plan(project)
     task = project.program.build(seed=project.training.seed)
-    on_stage(STAGES[1])
+    yield STAGES[1]
     loaders = task.setup()
     weights = _weights(task, request.weights)
     if request.target == "pytorch":
