@@ -170,6 +170,16 @@ class WindowSamples(Samples):
     def __len__(self) -> int:
         return (len(self._codes) - self._length - 1) // self._stride + 1
 
+    @property
+    def tokens(self) -> NDArray[np.int64]:
+        """The numbers of all tokens."""
+        return self._numbers[np.asarray(self._codes)]
+
+    @property
+    def window(self) -> tuple[int, int]:
+        """Length of a window, and distance between the starts of two."""
+        return self._length, self._stride
+
     def __getstate__(self) -> dict[str, Any]:
         return {**vars(self), "_codes": to_pickle(self._codes)}
 

@@ -32,6 +32,7 @@ EXAMPLES = {
     "overfit": "gradwire overfit digits.gradwire --steps 50",
     "diagnose": "gradwire diagnose digits.gradwire --report digits.html",
     "reproduce": "gradwire reproduce digits.gradwire --set adam.lr=100",
+    "export": "gradwire export digits.gradwire --to pytorch -o digits_pytorch",
     "nodes": "gradwire nodes --json",
     "blocks list": "gradwire blocks list",
     "blocks show": "gradwire blocks show residual",

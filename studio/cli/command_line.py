@@ -61,6 +61,10 @@ COMMANDS = {
         "studio.cli.reproduce_command:reproduce_failure",
         "Reduce a failing project or run to the smallest part that fails.",
     ),
+    "export": (
+        "studio.cli.export_command:export_project",
+        "Export a project as a Python package for PyTorch or the engine.",
+    ),
     "runs": ("studio.cli.runs_commands:COMMANDS", "List, compare and export the runs of a project."),
     "nodes": (
         "studio.cli.node_listing:nodes",

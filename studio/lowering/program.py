@@ -6,7 +6,7 @@ import ast
 import itertools
 import linecache
 import weakref
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from types import TracebackType
 from typing import Any
@@ -177,12 +177,13 @@ def _unsafe(error: UnsafeSyntaxError, node: str | None = None) -> LoweringError:
     return LoweringError((Problem("error", "unsafe-code", message, node=node),))
 
 
-def lower(report: Report, name: str | None = None) -> Program:
+def lower(report: Report, name: str | None = None, *, reserved: Collection[str] = ()) -> Program:
     """Generate the program of a checked document. Checks and infers nothing.
 
     Args:
         report: the result of `check`
         name: project name, from which the class names are derived
+        reserved: names that classes and variables of the program cannot have
 
     Raises:
         LoweringError: the report has errors.
@@ -192,10 +193,10 @@ def lower(report: Report, name: str | None = None) -> Program:
     flow = report.checked
     if untrusted := untrusted_code(flow.document):
         raise LoweringError((untrusted_problem(untrusted),))
-    return shown_program(report, name)
+    return shown_program(report, name, reserved=reserved)
 
 
-def shown_program(report: Report, name: str | None = None) -> Program:
+def shown_program(report: Report, name: str | None = None, *, reserved: Collection[str] = ()) -> Program:
     """The program of a checked document, to be read. Unlike that of `lower`, it may have code that is not trusted.
 
     `Program.build` refuses such code.
@@ -207,7 +208,7 @@ def shown_program(report: Report, name: str | None = None) -> Program:
         raise LoweringError(report.errors)
     flow = report.checked
     try:
-        source = write_program(flow, name)
+        source = write_program(flow, name, reserved)
     except UnsafeSyntaxError as error:
         raise _unsafe(error) from None
     filename = f"<gradwire {source.model_class} {next(_NUMBERS)}>"

@@ -150,6 +150,12 @@ def folder_to_import(parent: QWidget, folder: Path | None) -> Path | None:
     return Path(path) if path else None
 
 
+def folder_to_export(parent: QWidget, folder: Path) -> Path | None:
+    """Ask for the folder of an exported package; None if the user cancels."""
+    path = QFileDialog.getExistingDirectory(parent, "Folder of the package", str(folder))
+    return Path(path) if path else None
+
+
 def modules_to_import(parent: QWidget, folder: Path | None) -> list[Path]:
     paths, _ = QFileDialog.getOpenFileNames(parent, "Import module", str(folder or ""), "Python files (*.py)")
     return [Path(path) for path in paths]
@@ -211,14 +217,6 @@ def profile_to_save(parent: QWidget, title: str, suggestion: Path, kind: str) ->
     if not path:
         return None
     return Path(path) if Path(path).suffix else Path(path).with_suffix(suggestion.suffix)
-
-
-def code_to_save(parent: QWidget, suggestion: Path) -> Path | None:
-    """Ask for the file name of Python code. Returns None if the user cancels."""
-    path, _ = QFileDialog.getSaveFileName(parent, "Export code", str(suggestion), "Python files (*.py)")
-    if not path:
-        return None
-    return Path(path) if Path(path).suffix else Path(path).with_suffix(".py")
 
 
 def path_to_save(parent: QWidget, suggestion: Path) -> Path | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 
 from engine.system.syntax import parse_source
@@ -55,14 +55,19 @@ class CodeSection:
 
 
 class CodeSections:
-    """The sections of the nodes of a run, in the order of computation."""
+    """The sections of the nodes of a run, in the order of computation.
 
-    def __init__(self, flow: Dataflow) -> None:
+    Args:
+        reserved: further names that the program cannot use for its classes and variables
+    """
+
+    def __init__(self, flow: Dataflow, reserved: Collection[str] = ()) -> None:
         nodes = flow.document.nodes
         self._by_source: dict[str, CodeSection] = {}
         self.used_names: set[str] = set()
         """Names that sections take from the program: modules, and those in `_IMPORTS`."""
-        taken = Locals()
+        self._reserved = frozenset(reserved)
+        taken = Locals(reserved)
         imported: dict[str, str] = {}
         for path in flow.facts:
             if path not in flow.graph.needed or flow.graph.types[path].key != PYTHON:
@@ -84,7 +89,7 @@ class CodeSections:
         """Names that classes of the program and variables in them cannot have."""
         return frozenset(
             name for each in self._by_source.values() for name in read_code(each.text).names | {each.entry}
-        ) | (self.used_names - MODULES)
+        ) | (self.used_names - MODULES | self._reserved)
 
     @property
     def imports(self) -> str:

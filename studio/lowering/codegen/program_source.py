@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from engine.system.syntax import parse_source
@@ -38,13 +38,14 @@ class ProgramSource:
     """The sources of Python nodes."""
 
 
-def write_program(flow: Dataflow, title: str | None = None) -> ProgramSource:
+def write_program(flow: Dataflow, title: str | None = None, reserved: Collection[str] = ()) -> ProgramSource:
     """Generate the program of a document without errors.
 
     Args:
         title: project name, from which the class names are derived
+        reserved: names that classes and variables of the program cannot have
     """
-    code = CodeSections(flow)
+    code = CodeSections(flow, reserved)
     writer = SourceWriter(flow, flow.scope_graphs[0], code=code)
     setup = LayerSetup(FrozenLayers(flow), InitialWeights(flow))
     model = Locals(code.names).new(class_name(title))

@@ -14,8 +14,6 @@ from studio.document.files import project_files
 from studio.document.files.autosave import Recovery
 from studio.document.files.project_format import SUFFIX
 from studio.document.model import Document
-from studio.lowering.check import check
-from studio.lowering.program import LoweringError, lower
 from studio.ui import dialogs
 from studio.ui.canvas.picture_export import save_picture
 from studio.ui.preferences.declarations import CONFIRM_STOP
@@ -112,21 +110,6 @@ class FileActions(QObject):
         """Ask before training runs are stopped, if the user wants to be asked."""
         names = [project.store.name for project in projects if project.runner.is_active]
         return not names or not self._preferences.get(CONFIRM_STOP) or dialogs.confirm_stop(self._window, names)
-
-    def export_code(self, project: Project) -> None:
-        """Ask for a file and save the Python code of the project, which trains without the window."""
-        store = project.store
-        folder = store.path.parent if store.path else Path.home()
-        path = dialogs.code_to_save(self._window, folder / f"{_file_name(store.name)}.py")
-        if path is None:
-            return
-        try:
-            report = check(store.document, store.catalogue, store.base)
-            path.write_text(lower(report).source, encoding="utf-8")
-        except (LoweringError, OSError) as error:
-            dialogs.message(self._window, f"Could not export {path.name}", str(error))
-            return
-        self.status_message.emit(f"Exported {path.name}")
 
     def export_picture(self, project: Project, *, selected: bool = False) -> None:
         """Ask for a file and save a picture of the shown graph in the light theme, or of its selected nodes."""

@@ -8,6 +8,7 @@ from functools import partial
 from studio.ui.command_registry import Command
 from studio.ui.project.project import Project
 from studio.ui.window.command_window import CommandWindow
+from studio.ui.window.export_dialog import ExportDialog
 from studio.ui.window.import_actions import ImportActions
 from studio.ui.window.project_actions import on_project, when
 from studio.ui.window.trust_dialog import TrustDialog, untrusted_in
@@ -116,15 +117,26 @@ def file_commands(window: CommandWindow) -> Iterator[Command]:
             reason="No comparison is shown",
         )
     yield Command(
+        "file.export-code",
+        "Export as Python…",
+        on_project(window, lambda project: ExportDialog(project, window).show()),
+        ("Ctrl+E",),
+        "File/Export",
+        "code",
+        help="Write the project as a Python program for PyTorch or for the engine, with its data and weights",
+        enabled=when(window, lambda project: bool(project.store.document.nodes) and not project.store.report.errors),
+        reason="The graph is empty or has errors",
+        words="save code script py pytorch package",
+    )
+    yield Command(
         "file.export-picture",
         "Export picture…",
         on_project(window, files.export_picture),
         (),
-        "File",
+        "File/Export",
         "picture",
         help="Save a picture of the shown graph as SVG, PNG or PDF",
         enabled=when(window, lambda project: bool(project.scope.document.nodes or project.scope.document.frames)),
-        separated=True,
         reason="The graph is empty",
         words="save image screenshot svg png pdf",
     )
@@ -133,23 +145,11 @@ def file_commands(window: CommandWindow) -> Iterator[Command]:
         "Export picture of selection…",
         on_project(window, lambda project: files.export_picture(project, selected=True)),
         (),
-        "File",
+        "File/Export",
         help="Save a picture of the selected nodes as SVG, PNG or PDF",
         enabled=when(window, lambda project: bool(project.scope.selection)),
         reason="Select nodes",
         words="save image screenshot svg png pdf",
-    )
-    yield Command(
-        "file.export-code",
-        "Export Python code…",
-        on_project(window, files.export_code),
-        (),
-        "File",
-        "code",
-        help="Save the code of the project as a Python file, which trains without the window",
-        enabled=when(window, lambda project: bool(project.store.document.nodes) and not project.store.report.errors),
-        reason="The graph is empty or has errors",
-        words="save script py pytorch",
     )
     yield Command(
         "file.close",

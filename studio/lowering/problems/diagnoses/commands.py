@@ -21,6 +21,11 @@ COMMANDS = (
         "The arguments are valid but cannot be combined or used here.",
     ),
     Diagnosis(
+        "not-exported",
+        "Not exported",
+        "The project cannot be written as a Python package, or its folder cannot be written.",
+    ),
+    Diagnosis(
         "run-failed",
         "Run failed",
         "The run ended with an error.",
