@@ -6,11 +6,15 @@ import json
 import struct
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
+import ml_dtypes
 import numpy as np
 import psutil
+from numpy.typing import NDArray
 from safetensors import SafetensorError, deserialize, safe_open
 from safetensors.numpy import save
 
@@ -18,6 +22,8 @@ from engine.backend import Device
 from engine.dtypes import BY_NAME
 from engine.errors import WeightsError
 from engine.io import atomic_file
+from engine.io.byte_source import ByteRange, FileSource
+from engine.io.stored_tensor import StoredTensor, WeightsFile
 from engine.system.files import open_regular, read_regular
 from engine.tensors import Tensor
 from engine.tensors.creation import from_numpy
@@ -38,6 +44,12 @@ _NAMES = {
     "F64": "float64",
 }
 """Dtype by name in the format."""
+_WITHOUT_TENSOR = {
+    "C64": np.dtype(np.complex64),
+    "F8_E4M3": np.dtype(ml_dtypes.float8_e4m3fn),
+    "F8_E5M2": np.dtype(ml_dtypes.float8_e5m2),
+}
+"""Dtypes that NumPy has and the engine does not."""
 
 
 def save_file(tensors: Mapping[str, Tensor], path: str | Path, metadata: Mapping[str, str] | None = None) -> None:
@@ -120,6 +132,43 @@ def load_file(path: str | Path, device: Device | str = "cpu") -> dict[str, Tenso
     return decode(read_content(Path(path)), str(path), device)
 
 
+def open_safetensors(source: FileSource) -> WeightsFile:
+    """The tensors of a safetensors file, without reading their values. Raises as `load_file` does.
+
+    Tied weights that `safetensors.torch.save_model` left out are listed in the metadata, and found under both names.
+    """
+    with _open_checked(source.path) as file:  # checks the header and that it covers the file
+        metadata = dict(file.metadata() or {})
+    with source.open() as file:
+        (length,) = struct.unpack("<Q", file.read(8))
+        header = json.loads(file.read(length))
+    tensors: dict[str, StoredTensor] = {}
+    for name, entry in header.items():
+        if name != "__metadata__":
+            first, last = entry["data_offsets"]
+            data = ByteRange(source, 8 + length + first, last - first)
+            dtype = _stored_dtype(entry["dtype"], name, source.name)
+            shape = tuple(entry["shape"])
+            tensors[name] = StoredTensor(shape, dtype, partial(_read_array, data, dtype, shape))
+    for name, owner in metadata.items():
+        if name not in tensors and owner in tensors:
+            tensors[name] = replace(tensors[owner], alias_of=owner)
+    return WeightsFile(source.name, tensors)
+
+
+def _stored_dtype(name: str, tensor: str, source: str) -> np.dtype[Any]:
+    if name in _NAMES:
+        return BY_NAME[_NAMES[name]].numpy
+    if name not in _WITHOUT_TENSOR:
+        raise WeightsError(f"{source}: tensor {tensor!r} has dtype {name}. Convert it to one of: {', '.join(BY_NAME)}.")
+    return _WITHOUT_TENSOR[name]
+
+
+def _read_array(data: ByteRange, dtype: np.dtype[Any], shape: tuple[int, ...]) -> NDArray[Any]:
+    content = np.frombuffer(data.read(), np.uint8)
+    return (content != 0 if dtype == np.bool else content.view(dtype)).reshape(shape)
+
+
 def read_metadata(path: str | Path) -> dict[str, str]:
     """The metadata of a safetensors file. Raises the same errors as `load_file`."""
     with _open_checked(Path(path)) as file:
@@ -132,7 +181,7 @@ def reject_pytorch_file(start: bytes, source: str) -> None:
     The length at the start of a safetensors file may equal the first two bytes of a pickle.
     """
     if start.startswith(b"PK\x03\x04") or (start.startswith((b"\x80\x02", b"\x80\x04")) and start[8:9] != b"{"):
-        raise WeightsError(f"{source}: is a PyTorch checkpoint, not safetensors. Save it again as .safetensors.")
+        raise WeightsError(f"{source}: is a PyTorch checkpoint, not safetensors. Open it with engine.load().")
 
 
 @contextmanager

@@ -43,6 +43,10 @@ COMMANDS = {
         "Show statistics and problems of the data at a node.",
     ),
     "import": ("studio.cli.import_command:import_data", "Add a data file to a project, as nodes that read it."),
+    "weights": (
+        "studio.cli.weights_command:match_weights",
+        "Show which weights of a file fit a project, and start its trainings from them.",
+    ),
     "evaluate": ("studio.cli.model_commands:evaluate", "Evaluate weights on a project's validation data."),
     "predict": ("studio.cli.model_commands:predict", "Predict on new data with the validation transforms."),
     "find-rate": (

@@ -52,6 +52,7 @@ from studio.training.prediction import (
 from studio.training.run_settings import resolve_device
 from studio.training.runs.event_json import event_to_json
 from studio.training.runs.metric_points import losses_by_optimizer
+from studio.training.weights.weight_import import chosen_weights, load_initial_weights
 
 Weights = Annotated[
     Path,
@@ -232,9 +233,13 @@ def _build_task(file: Path, document: Document, weights: Path | None, device: st
     report = check_or_exit(file, document, as_json=as_json)
     if weights is not None:
         weights = find_weights(file, weights)
-        return task_with_weights(report, weights, name=file.stem, device=resolved)
+        base = project_folder(file)
+        return task_with_weights(report, weights, name=file.stem, device=resolved, base=base)
     task = lower(report, file.stem).build(device=resolved, seed=document.training.seed)
     task.setup()
+    if (initial := chosen_weights(document, project_folder(file))) is not None:
+        for message in load_initial_weights(initial, task):
+            print_error(message, "warning")
     return task
 
 

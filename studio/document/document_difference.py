@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from msgspec.structs import replace
 
 from studio.document.blocks.block_nodes import are_equal
-from studio.document.model import Block, Document, Endpoint, Frame, Node, TrainingSettings, Wire
+from studio.document.model import Block, Document, Endpoint, Frame, ImportedWeights, Node, TrainingSettings, Wire
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +36,8 @@ class Difference:
     """The new reroute points, if they changed."""
     breakpoints: Mapping[str, bool] | None = None
     """The new breakpoints, if they changed."""
+    weights: tuple[ImportedWeights | None] | None = None
+    """The new weights that a training starts from, or None in a tuple, if they changed."""
 
     def __bool__(self) -> bool:
         return self != Difference()
@@ -57,6 +59,7 @@ class Difference:
             frames=document.frames if self.frames is None else dict(self.frames),
             routes=document.routes if self.routes is None else dict(self.routes),
             breakpoints=document.breakpoints if self.breakpoints is None else dict(self.breakpoints),
+            weights=document.weights if self.weights is None else self.weights[0],
         )
 
 
@@ -78,6 +81,7 @@ def difference(old: Document, new: Document) -> Difference:
         frames=None if old.frames is new.frames or old.frames == new.frames else new.frames,
         routes=None if old.routes is new.routes or old.routes == new.routes else new.routes,
         breakpoints=None if old.breakpoints == new.breakpoints else new.breakpoints,
+        weights=None if old.weights == new.weights else (new.weights,),
     )
 
 

@@ -21,6 +21,7 @@ from studio.document.files.json_values import JsonError, equal_json, validated_c
 from studio.document.files.validation_messages import validation_problem
 from studio.document.fit_records import checked_record, with_renamed_source
 from studio.document.model import MAX_COORDINATE, Document, Endpoint, Json, Node, TrainingSettings, Wire
+from studio.document.rename_rules import with_renamed_node
 from studio.document.weight_sharing import calls_of, layer_of, separated, with_renamed_owner
 from studio.document.wire_routes import remaining_routes, renamed_routes
 
@@ -63,7 +64,8 @@ def rename(document: Document, old: str, new: str) -> Document:
     touched = any(a is not b for a, b in zip(wires, document.wires, strict=True))
     training = _with_renamed_metric(document.training, old, new)
     breakpoints = renamed_breakpoints(document.breakpoints, old, new)
-    document = replace(document, nodes=nodes, training=training, breakpoints=breakpoints)
+    weights = None if document.weights is None else with_renamed_node(document.weights, old, new)
+    document = replace(document, nodes=nodes, training=training, breakpoints=breakpoints, weights=weights)
     if not touched:
         return document
     routes = renamed_routes(document.routes, {old: new})

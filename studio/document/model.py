@@ -261,6 +261,33 @@ class Block(msgspec.Struct, frozen=True):
     routes: Routes = msgspec.field(default_factory=dict)
 
 
+MAX_RULES = 200
+
+Pattern: TypeAlias = Annotated[str, Meta(min_length=1, max_length=200)]
+
+
+class RenameRule(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Renames tensors of a weights file: each match of the pattern in a name is replaced."""
+
+    pattern: Pattern
+    """A regular expression, without repeated groups."""
+    replacement: Annotated[str, Meta(max_length=200)] = ""
+    """The new text; "\\1" is the first group of the pattern."""
+
+
+class ImportedWeights(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The file that a training starts from, and how its tensors fit the parameters of the network."""
+
+    file: Annotated[str, Meta(min_length=1, max_length=4096)]
+    """Path of a weights file or a run, relative to the project."""
+    part: str = ""
+    """Location of the weights in a nested checkpoint."""
+    rename: Annotated[tuple[RenameRule, ...], Meta(max_length=MAX_RULES)] = ()
+    """Rules, applied one after another."""
+    transpose: Annotated[tuple[Pattern, ...], Meta(max_length=MAX_RULES)] = ()
+    """Regular expressions of the names in the file whose matrices are transposed."""
+
+
 class Document(msgspec.Struct, frozen=True):
     """A whole project. `nodes` by name in order of creation; `wires` sorted, without duplicates."""
 
@@ -275,3 +302,5 @@ class Document(msgspec.Struct, frozen=True):
     routes: Routes = msgspec.field(default_factory=dict)
     breakpoints: dict[str, bool] = msgspec.field(default_factory=dict)
     """Conditions at which a training pauses, and whether each is enabled. They have no effect on what trains."""
+    weights: ImportedWeights | None = None
+    """The weights that a training starts from."""

@@ -26,21 +26,26 @@ from studio.lowering.program import lower
 from studio.lowering.report import Report
 from studio.nodes.catalogue import Catalogue
 from studio.nodes.types import Role
-from studio.training.runs.run_resuming import load_weights
+from studio.training.weights.weight_import import chosen_weights, load_into
 
 ARRAY_SUFFIXES = (".npy", ".npz")
 BATCH_SIZE = 256
 """Samples per batch."""
 
 
-def task_with_weights(report: Report, weights: Path, *, name: str, device: str) -> fit.Task:
+def task_with_weights(report: Report, weights: Path, *, name: str, device: str, base: Path | None = None) -> fit.Task:
     """The task of a checked document, set up, with the weights of a run, a checkpoint or a file.
+
+    Args:
+        base: folder of the project file; if `weights` is the file of the project, its rules apply
 
     Raises LoweringError for a report with errors, and FileError for weights of another graph.
     """
     task = lower(report, name).build(device=device, seed=report.document.training.seed)
     task.setup()
-    found = fit.load_matching(task.model, load_weights(weights))
+    chosen = chosen_weights(report.document, base, weights)
+    assert chosen is not None
+    found = load_into(task.model, chosen).match
     if found.missing or found.reshaped:
         raise FileError(str(weights), "", f"contains weights of another graph: {found}", "Choose other weights.")
     return task

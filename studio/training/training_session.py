@@ -10,7 +10,7 @@ from typing import Any, Literal, TypeVar
 from engine import fit
 from engine.compiler import Explanation
 from studio.document.document_errors import FileError
-from studio.document.model import Document
+from studio.document.model import Document, ImportedWeights
 from studio.lowering.check import check
 from studio.lowering.checks.data.data_source_checks import data_problem
 from studio.lowering.problems.problem import Problem
@@ -48,6 +48,7 @@ from studio.training.statistics.step_measurement import StepMeasurer
 from studio.training.stepping.captured_step import CapturedStep, capture_step
 from studio.training.thread_requests import ThreadRequests, result_of
 from studio.training.warning_capture import capture_warnings
+from studio.training.weights.weight_import import chosen_weights, load_initial_weights
 
 T = TypeVar("T")
 
@@ -69,7 +70,7 @@ class TrainingSession:
         name: the project's name, used for the generated classes
         label: name of the run in lists (default: its number)
         resume: the run to resume, with its graph and settings; only `epochs` and `steps` can change
-        start_from: a run, checkpoint or weights file from which matching weights are loaded
+        start_from: a run, checkpoint or weights file from which matching weights are loaded; replaces the document's
         get_report: returns the check of the document, called in the training thread; without it the session checks
         epochs: overrides the document's; unlimited if only `steps` is given
         steps: number of batches after which training stops
@@ -319,10 +320,14 @@ class TrainingSession:
         if resume is not None:
             self._check(resume, task, files)
             self._begin_record(resume.position)
-        elif self._start_from is not None:
-            self._warn("start-from", run_resuming.load_initial_weights(self._start_from, task))
+        elif (weights := self._initial_weights()) is not None:
+            self._warn("start-from", load_initial_weights(weights, task))
         self._recorder.describe(versions=package_versions(), machine=machine_info(), data=files)
         return task
+
+    def _initial_weights(self) -> ImportedWeights | None:
+        """The weights that the run starts from, besides a checkpoint."""
+        return chosen_weights(self.document, self._base, self._start_from)
 
     def _begin_record(self, position: Mapping[str, Any] | None = None) -> None:
         if self.folder is not None:
@@ -397,7 +402,7 @@ class TrainingSession:
             self._checked(self._planned),
             self._catalogue,
             known=self._data_problems,
-            starts_trained=self._resume is not None or self._start_from is not None,
+            starts_trained=self._resume is not None or self._initial_weights() is not None,
             explain=self.explanation,
         )
         if self._resume is not None:

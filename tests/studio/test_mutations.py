@@ -32,7 +32,7 @@ from studio.cli.error_reporting import report_errors
 from studio.cli.runs_commands import _find_run, _load_runs, _run_record, _run_row
 from studio.document.document_errors import FileError
 from studio.document.files import project_files
-from studio.document.model import Document, TrainingSettings
+from studio.document.model import Document, ImportedWeights, TrainingSettings
 from studio.lowering import check
 from studio.lowering.program import lower
 from studio.nodes.catalogue import catalogue
@@ -41,6 +41,7 @@ from studio.training.runs import run_resuming
 from studio.training.runs.run_comparison import compare_runs
 from studio.training.runs.run_export import export_snapshot
 from studio.training.runs.run_history import MetricsFollower
+from studio.training.weights.weight_import import load_initial_weights
 from tests.studio.mutations import (
     damaged_arguments,
     damaged_bytes,
@@ -173,7 +174,7 @@ def test_weights(place: Place, capsys: pytest.CaptureFixture[str]) -> None:
 
     def case(random: Random) -> int:
         overwrite(path, damaged_safetensors(random, random.choice(sound)))
-        return code_of(lambda: run_resuming.load_initial_weights(path, task))
+        return code_of(lambda: load_initial_weights(ImportedWeights(str(path)), task))
 
     assert attempt(case, capsys) == {0, 2}
 

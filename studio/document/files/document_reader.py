@@ -21,16 +21,29 @@ from studio.document.model import (
     Document,
     Endpoint,
     Frame,
+    ImportedWeights,
     Node,
     ParamRef,
     Routes,
     TrainingSettings,
     Wire,
 )
+from studio.document.rename_rules import pattern_problem, rule_problem
 
 T = TypeVar("T")
 
-FIELDS = ("gradwire", "description", "training", "nodes", "wires", "routes", "frames", "blocks", "breakpoints")
+FIELDS = (
+    "gradwire",
+    "description",
+    "training",
+    "nodes",
+    "wires",
+    "routes",
+    "frames",
+    "blocks",
+    "breakpoints",
+    "weights",
+)
 """Fields of a project file, in this order. Nodes and wires are required."""
 BLOCK_FIELDS = ("description", "tags", "origin", "params", "nodes", "wires", "routes", "frames")
 """Fields of a definition, in this order. Nodes and wires are required."""
@@ -50,6 +63,7 @@ def read_document(file: Mapping[str, Any]) -> Document:
         frames=_frames(file.get("frames", {}), "frames"),
         routes=_routes(file.get("routes", {}), wires, "routes"),
         breakpoints=_breakpoints(file.get("breakpoints", {})),
+        weights=_weights(file["weights"]) if "weights" in file else None,
     )
 
 
@@ -114,6 +128,17 @@ def _breakpoints(raw: object) -> dict[str, bool]:
         if not isinstance(enabled, bool):
             raise JsonError(at, f"must be true or false, not {format_json(enabled)}")
     return cast("dict[str, bool]", raw)
+
+
+def _weights(raw: object) -> ImportedWeights:
+    found = _convert(raw, ImportedWeights, "weights")
+    for index, rule in enumerate(found.rename):
+        if problem := rule_problem(rule):
+            raise JsonError(f"weights.rename[{index}]", problem, "Correct the rule, or remove it.")
+    for index, pattern in enumerate(found.transpose):
+        if problem := pattern_problem(pattern):
+            raise JsonError(f"weights.transpose[{index}]", problem, "Correct it, or remove it.")
+    return found
 
 
 def _routes(raw: object, wires: tuple[Wire, ...], location: str) -> Routes:

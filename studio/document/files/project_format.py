@@ -18,7 +18,7 @@ from studio.document.files.json_values import JsonError, format_json
 from studio.document.files.migrations import VERSION, migrate
 from studio.document.files.project_schema import schema
 from studio.document.files.strict_json import decode, parse
-from studio.document.model import Block, Document, Frame, Node, TrainingSettings, Wire
+from studio.document.model import Block, Document, Frame, ImportedWeights, Node, TrainingSettings, Wire
 
 __all__ = ["SUFFIX", "block_text", "dumps", "layout", "loads", "parse_object", "schema"]
 
@@ -59,6 +59,9 @@ def layout(document: Document, **wires: Iterable[Wire]) -> str:
     if document.breakpoints:
         listed = {condition: _json(enabled) for condition, enabled in document.breakpoints.items()}
         sections.append(f'"breakpoints": {_object(listed, 1)}')
+    if document.weights is not None:
+        fields = _fields(document.weights, ImportedWeights(file=""))
+        sections.append(f'"weights": {_object(fields, 1)}')
     return _lines("{", sections, "}", 0) + "\n"
 
 

@@ -7,7 +7,15 @@ from typing import Any
 import msgspec
 
 from studio.document.files.migrations import VERSION
-from studio.document.model import MAX_BREAKPOINTS, MAX_COORDINATE, BlockOrigin, Frame, Node, TrainingSettings
+from studio.document.model import (
+    MAX_BREAKPOINTS,
+    MAX_COORDINATE,
+    BlockOrigin,
+    Frame,
+    ImportedWeights,
+    Node,
+    TrainingSettings,
+)
 
 _NAME = r"[^\s.]+"
 _END = rf"{_NAME}\.{_NAME}"
@@ -19,8 +27,10 @@ def schema() -> dict[str, Any]:
 
     It cannot say that wires lead to nodes of the file, that an input has one wire, or what an identifier is.
     """
-    types = (Node, TrainingSettings, BlockOrigin, Frame)
-    (node, training, origin, frame), parts = msgspec.json.schema_components(types, ref_template="#/$defs/{name}")
+    types = (Node, TrainingSettings, BlockOrigin, Frame, ImportedWeights)
+    (node, training, origin, frame, weights), parts = msgspec.json.schema_components(
+        types, ref_template="#/$defs/{name}"
+    )
     coordinate = {"type": "number", "minimum": -MAX_COORDINATE, "maximum": MAX_COORDINATE}
     graph = {
         "nodes": {
@@ -94,6 +104,7 @@ def schema() -> dict[str, Any]:
                 "additionalProperties": {"type": "boolean"},
                 "maxProperties": MAX_BREAKPOINTS,
             },
+            "weights": weights,
         },
         "required": ["gradwire", "nodes", "wires"],
         "additionalProperties": False,

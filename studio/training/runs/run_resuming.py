@@ -316,14 +316,6 @@ def reject_other_graph(run: ResumedRun, task: fit.Task) -> None:
     raise FileError(str(run.file), "", problem, "Resume it with its graph, or start a new run with --start-from.")
 
 
-def load_initial_weights(path: Path, task: fit.Task) -> list[str]:
-    """Load the weights that fit into a task's model. Returns warnings about others; raises FileError if none fit."""
-    found = fit.load_matching(task.model, load_weights(path))
-    if not found.same:
-        raise FileError(str(path), "", f"has no weights for this graph: {found}", "Choose another file.")
-    return [] if found.is_complete else [f"Weights in {path}: {found}."]
-
-
 def load_weights(path: Path) -> Mapping[str, Tensor]:
     """Load the weights of a model from a run folder (the last weights), a checkpoint or a weights file."""
     if not os.path.exists(path):
@@ -379,7 +371,6 @@ def _last_step(path: Path) -> tuple[int, int]:
 __all__ = [
     "ResumedRun",
     "with_difference_warning",
-    "load_initial_weights",
     "find_resumable",
     "lock_run",
     "find_run_folder",

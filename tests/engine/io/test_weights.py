@@ -57,7 +57,7 @@ def test_pytorch_reads_and_writes_the_same_files(tmp_path: Path) -> None:
     ("content", "message"),
     [
         (b"", "damaged, incomplete, or not a safetensors"),
-        (b"PK\x03\x04 and so on", "PyTorch checkpoint, not safetensors. Save it again"),
+        (b"PK\x03\x04 and so on", r"PyTorch checkpoint, not safetensors. Open it with engine.load\(\)"),
         (b"\x80\x02}q\x00.", "PyTorch checkpoint"),
         (struct.pack("<Q", 2**60) + b"{}", "header too large"),
         (safetensors({"a": {"dtype": "F32", "shape": [2**40], "data_offsets": [0, 2**42]}}), "not fully covered"),

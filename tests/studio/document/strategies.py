@@ -19,9 +19,11 @@ from studio.document.model import (
     Endpoint,
     Frame,
     FrameColor,
+    ImportedWeights,
     Json,
     Node,
     ParamRef,
+    RenameRule,
     Routes,
     TrainingSettings,
     Wire,
@@ -90,6 +92,8 @@ origins = st.builds(
     BlockOrigin, library=st.sampled_from(["shipped", "user"]), name=st.sampled_from(BLOCKS), digest=texts
 )
 
+WEIGHTS = ImportedWeights("model.pt", "model", (RenameRule(r"^module\."), RenameRule("γ$", "weight")), ("c_attn",))
+
 
 @st.composite
 def graphs(draw: st.DrawFn, kinds: st.SearchStrategy[Node], max_nodes: int) -> tuple[dict[str, Node], tuple[Wire, ...]]:
@@ -129,7 +133,10 @@ def documents(draw: st.DrawFn, max_nodes: int = 6) -> Document:
     training = draw(st.one_of(st.just(TrainingSettings()), trainings))
     defined = draw(st.one_of(st.just({}), st.dictionaries(st.sampled_from(BLOCKS), definitions(), max_size=3)))
     description = draw(titles)
-    return Document(members, wires, training, description, defined, draw(some_frames), draw(routes_of(wires)))
+    weights = draw(st.none() | st.just(WEIGHTS))
+    return Document(
+        members, wires, training, description, defined, draw(some_frames), draw(routes_of(wires)), weights=weights
+    )
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,1 @@
+"""Weights of files and runs in a project: which fit, under which names, and loading them."""
