@@ -109,7 +109,7 @@ from engine.torch_compat.other_devices import mps as mps
 from engine.torch_compat.other_devices import mtia as mtia
 from engine.torch_compat import multiprocessing as multiprocessing
 from engine import nn as nn
-from engine.torch_compat import onnx as onnx
+from engine import onnx as onnx
 from engine import optim as optim
 from engine.torch_compat import overrides as overrides
 from engine import profiler as profiler

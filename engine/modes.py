@@ -51,6 +51,8 @@ class Modes(threading.local):
     """The object that chooses the precision of ops (`engine.amp`), or None."""
     capture: Any = _InterceptingMode()
     """The recorder that replaces the execution of ops (`engine.compiler`), or None."""
+    tracer: Any = None
+    """The tracer that keeps the values of tensors created on the meta device (`engine.onnx`), or None."""
     packing: Packing | None = None
     packing_disabled_message: str | None = None
     """Why saved tensors may not be packed, if that is disabled."""

@@ -118,7 +118,8 @@ def norm_of(tensor: Any) -> float | None:
 
 
 @functools.cache
-def _is_library_file(filename: str) -> bool:
+def is_library_file(filename: str) -> bool:
+    """Whether a file belongs to the engine, NumPy or Python's library."""
     if filename.startswith((_ENGINE, _NUMPY)):
         return True
     return filename.startswith(_PYTHON) and "-packages" not in filename  # packages are installed there too
@@ -136,7 +137,7 @@ def call_site_with_callers() -> SourceLocation:
     found: list[tuple[str, int]] = []
     frame = sys._getframe(1)
     while frame is not None:
-        if not _is_library_file(frame.f_code.co_filename):
+        if not is_library_file(frame.f_code.co_filename):
             found.append((frame.f_code.co_filename, frame.f_lineno))
         frame = frame.f_back
     if not found:
@@ -149,7 +150,7 @@ def call_site_with_callers() -> SourceLocation:
 def call_site() -> SourceLocation:
     """Return file and line of the innermost frame outside the engine, NumPy and Python's library."""
     frame = sys._getframe(1)
-    while frame is not None and _is_library_file(frame.f_code.co_filename):
+    while frame is not None and is_library_file(frame.f_code.co_filename):
         frame = frame.f_back
     return None if frame is None else (frame.f_code.co_filename, frame.f_lineno)
 

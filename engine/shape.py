@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
@@ -84,6 +84,25 @@ class Dim:
     def __ge__(self, other: SymInt) -> bool:
         return _sign(self - other) >= 0
 
+    def terms(self) -> Iterator[tuple[tuple[str, ...], int]]:
+        """Return the terms of the polynomial: symbols, and their factor."""
+        return iter(self._terms.items())
+
+    @staticmethod
+    def quotient(symbol: str) -> tuple[SymInt, SymInt] | None:
+        """Return numerator and denominator of a symbol that stands for a rounded quotient, else None."""
+        return (symbol.numerator, symbol.denominator) if isinstance(symbol, _Quotient) else None
+
+    def evaluate(self, sizes: Mapping[str, int]) -> int:
+        """Return the size with its symbols set to `sizes`. Raises KeyError for a symbol without a size."""
+        return sum(
+            count
+            * math.prod(
+                symbol.evaluate(sizes) if isinstance(symbol, _Quotient) else sizes[symbol] for symbol in symbols
+            )
+            for symbols, count in self._terms.items()
+        )
+
     def at(self, value: int) -> int:
         """Return the size with every symbol set to `value`."""
         return sum(
@@ -113,6 +132,12 @@ class _Quotient(str):
         symbol = cls(f"⌊{names[0]}/{names[1]}⌋")
         symbol.numerator, symbol.denominator = numerator, denominator
         return Dim(terms={(symbol,): 1})
+
+    def evaluate(self, sizes: Mapping[str, int]) -> int:
+        above, below = (
+            part.evaluate(sizes) if isinstance(part, Dim) else part for part in (self.numerator, self.denominator)
+        )
+        return above // below
 
     def at(self, value: int) -> int:
         above, below = (

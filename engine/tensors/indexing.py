@@ -16,7 +16,7 @@ from engine.ops.elementwise.selection import where
 from engine.ops.elementwise.update import assign
 from engine.ops.indexing.index import Index, TensorSlot, index_backward, index_op, index_put_op, slice_
 from engine.ops.op_executor import OP_EXECUTOR
-from engine.shape import format_shape
+from engine.shape import Dim, format_shape
 from engine.tensors.creation import from_array
 from engine.tensors.dispatch import run_in_place
 from engine.tensors.tensor import Tensor
@@ -193,8 +193,8 @@ def _to_plain_slice(item: slice) -> slice:
     return slice(start, stop, step)
 
 
-def _slice_bound(item: Any) -> int | None:
-    return item if type(item) is int or item is None else operator.index(item)
+def _slice_bound(item: Any) -> Any:
+    return item if type(item) is int or item is None or type(item) is Dim else operator.index(item)
 
 
 # -- methods ----------------------------------------------------------------------------------

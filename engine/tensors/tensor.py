@@ -171,6 +171,8 @@ class Tensor(AutogradMixin, MemoryMixin, ConversionMixin, InteropMixin):
         target_device = self.device if device is None else resolve(device)
         values = data.detach().cpu()._numbers() if isinstance(data, Tensor) else data
         array = self._converted(values, dtypes.as_optional_dtype("new_tensor", dtype) or self.dtype)
+        if target_device is META and MODES.tracer is not None:
+            target_device = CPU  # a traced model may use its values
         if target_device is META:
             return Tensor(MetaArray(array.shape, array.dtype), Storage.fresh(META)).requires_grad_(requires_grad)
         moved = array if target_device is CPU else namespace(target_device).asarray(array)
@@ -218,6 +220,8 @@ class Tensor(AutogradMixin, MemoryMixin, ConversionMixin, InteropMixin):
         shape = tuple(size[0]) if len(size) == 1 and isinstance(size[0], (tuple, list)) else size
         numpy = self._array.dtype if dtype is None else dtypes.as_dtype(f"new_{kind}", dtype).numpy
         target_device = self.device if device is None else resolve(device)
+        if target_device is META and MODES.tracer is not None:
+            return MODES.tracer.created(kind, None, shape, dtypes.from_numpy(numpy), {"zeros": 0, "ones": 1}.get(kind))
         array = (
             MetaArray(shape, numpy) if target_device is META else getattr(namespace(target_device), kind)(shape, numpy)
         )

@@ -49,7 +49,9 @@ REASONS: Final[dict[str, tuple[str, ...]]] = {
         "torch.jit.*", "torch.utils.jit", "torch.utils.jit.*", "torch.utils.mobile_optimizer",
         "torch.utils.bundled_inputs", "torch.utils.model_dump", "torch.nativert", "torch.nativert.*",
     ),
-    "the engine does not write ONNX files": ("torch.onnx.*",),
+    "engine.onnx writes files and compares them with the model; it has no symbolic functions and graph formats": (
+        "torch.onnx.*",
+    ),
     "PyTorch's graph formats are not supported; engine.inspect.trace lists the ops of a call": (
         "torch.fx", "torch.fx.*", "torch.fx.*.*", "torch.export", "torch.export.*", "torch.export.*.*",
         "torch.package", "torch.package.*", "torch.package.*.*", "torch.ops", "torch.library", "torch.classes",

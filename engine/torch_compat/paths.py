@@ -24,7 +24,7 @@ LAYER_MODULES = (
 _SAME_NAME = (
     "_utils", "accelerator", "backends", "backends.cuda", "backends.cudnn", "backends.mkl", "backends.mkldnn",
     "backends.mps", "backends.openmp", "backends.opt_einsum", "cpu", "distributed", "functional", "hub", "jit",
-    "multiprocessing", "onnx", "overrides", "serialization", "special", "types",
+    "multiprocessing", "overrides", "serialization", "special", "types",
 )  # fmt: skip
 
 PATHS: Final[dict[str, str]] = {

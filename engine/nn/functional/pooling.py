@@ -11,6 +11,7 @@ from engine.amp.cast_policy import cast_by_name
 from engine.backend import META
 from engine.dtypes import int64
 from engine.errors import ShapeError
+from engine.modes import MODES
 from engine.nn.functional.batch_dimension import add_batch_dimension
 from engine.ops.elementwise.arithmetic import div_trunc
 from engine.ops.indexing.gather import gather_backward
@@ -261,7 +262,9 @@ def _avg_pool(
     total = total.squeeze(0) if unbatched else total
     if divisor is not None:
         divisors: Any = divisor
-    elif input.device is META or (not ceil_mode and (count_include_pad or not any(windows.padding))):
+    elif (input.device is META and MODES.tracer is None) or (
+        not ceil_mode and (count_include_pad or not any(windows.padding))
+    ):
         divisors = count(windows.kernel)
     else:
         divisors = total.new_tensor(_window_sizes(windows, tuple(input.shape[2:]), count_include_pad))

@@ -6,6 +6,7 @@ from typing import Any
 
 from engine.dtypes import int64
 from engine.errors import DTypeError, ShapeError
+from engine.modes import MODES
 from engine.ops.composite import composite
 from engine.ops.elementwise.selection import where_op
 from engine.ops.indexing.index import TensorSlot, index_op
@@ -113,7 +114,7 @@ def nonzero_static(x: Any, *, size: int, fill_value: int = -1) -> Any:
     if size < 0:
         raise ShapeError(f"nonzero_static(): size must be 0 or more, not {size}")
     out = x.new_full((size, x.ndim), fill_value, dtype=int64)
-    if not x.is_meta:
+    if not x.is_meta or MODES.tracer is not None:
         indices = nonzero(x)[:size]
         out[: len(indices)] = indices
     return out

@@ -69,6 +69,8 @@ def create_tensor(
             result = MODES.capture.fill(shape, dtype.numpy, value, device)
         elif drawn is not None:
             result = MODES.capture.random(shape, dtype.numpy, drawn, device)
+    elif MODES.tracer is not None and device is META:
+        result = MODES.tracer.created(name, fill, shape, dtype, value, drawn)
     if result is None:
         result = Tensor(_array(fill, shape, dtype, device), Storage.fresh(device))
     if out is not None:

@@ -13,6 +13,7 @@ from engine import dtypes
 from engine.backend import CPU, META, Device, MetaArray, namespace, namespace_of, resolve
 from engine.dtypes import DType
 from engine.errors import ArrayError, DTypeError, EngineWarning, RangeError, ShapeError
+from engine.modes import MODES
 from engine.shape import format_shape
 from engine.tensors.storage import Storage
 from engine.tensors.tensor import Tensor
@@ -130,6 +131,8 @@ def _to_tensor(array: Any, device: DeviceSpec, requires_grad: bool = False) -> T
     """Return `array` as a tensor on `device`; no copy on the CPU."""
     resolved = resolve(device)
     if resolved is META:
+        if MODES.tracer is not None:
+            return from_array(array)  # a traced model may use its values
         array = MetaArray(array.shape, array.dtype)
     elif resolved is not CPU:
         xp = namespace(resolved)

@@ -10,6 +10,7 @@ import numpy as np
 from engine import dtypes
 from engine.dtypes import DType
 from engine.errors import DTypeError, EngineWarning, ShapeError
+from engine.shape import Dim
 from engine.tensors.creation.creation_options import CreationOptions, create_tensor, number, sizes
 from engine.tensors.tensor import Tensor
 
@@ -27,11 +28,21 @@ def arange(*bounds: Any, start: Any = 0, end: Any = None, step: Any = 1, **optio
     dtype = dtypes.as_optional_dtype("arange", options.get("dtype")) or default
     if dtype is dtypes.bool_:
         raise DTypeError("arange(): bool is not supported. Pass a number dtype.")
+    if isinstance(end, Dim):
+        return _open_range(start, end, step, dtype, options)
     if dtype.kind == 1:
         start, end, step = int(start), int(end), int(step)
     _check_direction("arange", start, end, step)
     values = np.arange(start, end, step)
     return _from_values("arange", values, default, options)
+
+
+def _open_range(start: Any, end: Dim, step: Any, dtype: DType, options: CreationOptions) -> Tensor:
+    """Return a range with a symbolic length, on the meta device."""
+    length = (end - start + (step - 1)) // step
+    numbers = create_tensor("arange", lambda xp, shape, kind: xp.arange(*shape, dtype=kind), (length,), dtype, options)
+    numbers = numbers if step == 1 else numbers * step
+    return numbers if isinstance(start, int) and start == 0 else numbers + start
 
 
 def range_(start: Any = 0, end: Any = None, step: Any = 1, **options: Unpack[CreationOptions]) -> Tensor:
@@ -99,4 +110,4 @@ def _check_direction(name: str, start: Any, end: Any, step: Any) -> None:
 
 
 def _default_dtype(*values: Any) -> DType:
-    return dtypes.int64 if all(isinstance(value, int) for value in values) else dtypes.get_default_dtype()
+    return dtypes.int64 if all(isinstance(value, (int, Dim)) for value in values) else dtypes.get_default_dtype()

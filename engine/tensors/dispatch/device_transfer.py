@@ -41,6 +41,8 @@ def move(x: Tensor, device: Device) -> Tensor:
         with xp.cuda.Device(device.index):
             array = xp.asarray(x._numbers())
     out = Tensor(array, Storage(device))
+    if MODES.tracer is not None:
+        MODES.tracer.moved(x, out)
     if MODES.grad and x.requires_grad:
         record(MOVE, (x,), {"device": str(device), "source": str(x.device)}, [out], None)
     return out

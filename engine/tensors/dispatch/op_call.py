@@ -95,6 +95,8 @@ def run_any(op: Op, inputs: Sequence[Any], statics: dict[str, Any]) -> Any:
     direct = MODES.fast_call is not None
     if not direct and MODES.autocast is not None:
         inputs = MODES.autocast.prepare(op, inputs)
+    if not direct and MODES.tracer is not None:
+        inputs = MODES.tracer.prepare(inputs, statics)
     needs_grad = mixed = False
     device: Device | None = None
     dtype: Any = None

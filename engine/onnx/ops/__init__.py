@@ -1,0 +1,1 @@
+"""Translators of ops by kind. Importing this package registers them."""
