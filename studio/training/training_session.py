@@ -10,7 +10,7 @@ from typing import Any, Literal, TypeVar
 from engine import fit
 from engine.compiler import Explanation
 from studio.document.document_errors import FileError
-from studio.document.model import Document, ImportedWeights
+from studio.document.model import Document
 from studio.lowering.check import check
 from studio.lowering.checks.data.data_source_checks import data_problem
 from studio.lowering.problems.problem import Problem
@@ -113,7 +113,7 @@ class TrainingSession:
         self._runs = runs
         self._name = name
         self._resume = resume
-        self._start_from = start_from
+        self._initial_weights = chosen_weights(document, base, start_from)
         self._get_report = get_report
         self._inspects_data = inspects_data
         self._report: Report | None = None
@@ -320,14 +320,10 @@ class TrainingSession:
         if resume is not None:
             self._check(resume, task, files)
             self._begin_record(resume.position)
-        elif (weights := self._initial_weights()) is not None:
-            self._warn("start-from", load_initial_weights(weights, task))
+        elif self._initial_weights is not None:
+            self._warn("start-from", load_initial_weights(self._initial_weights, task))
         self._recorder.describe(versions=package_versions(), machine=machine_info(), data=files)
         return task
-
-    def _initial_weights(self) -> ImportedWeights | None:
-        """The weights that the run starts from, besides a checkpoint."""
-        return chosen_weights(self.document, self._base, self._start_from)
 
     def _begin_record(self, position: Mapping[str, Any] | None = None) -> None:
         if self.folder is not None:
@@ -402,7 +398,7 @@ class TrainingSession:
             self._checked(self._planned),
             self._catalogue,
             known=self._data_problems,
-            starts_trained=self._resume is not None or self._initial_weights() is not None,
+            starts_trained=self._resume is not None or self._initial_weights is not None,
             explain=self.explanation,
         )
         if self._resume is not None:
