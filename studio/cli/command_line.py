@@ -45,6 +45,10 @@ COMMANDS = {
     "import": ("studio.cli.import_command:import_data", "Add a data file to a project, as nodes that read it."),
     "evaluate": ("studio.cli.model_commands:evaluate", "Evaluate weights on a project's validation data."),
     "predict": ("studio.cli.model_commands:predict", "Predict on new data with the validation transforms."),
+    "export-onnx": (
+        "studio.cli.export_onnx:export_onnx",
+        "Write the network as an ONNX file, and compare the file with it.",
+    ),
     "find-rate": (
         "studio.cli.model_commands:find_rate",
         "Find a learning rate by training with rising rates.",

@@ -40,10 +40,15 @@ def task_with_weights(report: Report, weights: Path, *, name: str, device: str) 
     """
     task = lower(report, name).build(device=device, seed=report.document.training.seed)
     task.setup()
+    load_task_weights(task, weights)
+    return task
+
+
+def load_task_weights(task: fit.Task, weights: Path) -> None:
+    """Load the weights of a run, a checkpoint or a file. Raises FileError for weights of another graph."""
     found = fit.load_matching(task.model, load_weights(weights))
     if found.missing or found.reshaped:
         raise FileError(str(weights), "", f"contains weights of another graph: {found}", "Choose other weights.")
-    return task
 
 
 def replace_source_path(document: Document, catalogue: Catalogue, path: Path) -> Document:
@@ -207,6 +212,7 @@ __all__ = [
     "prediction_samples",
     "JointSamples",
     "all_splits",
+    "load_task_weights",
     "splits_of",
     "stored_array",
     "task_with_weights",

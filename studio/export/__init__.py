@@ -1,0 +1,1 @@
+"""Exports projects to other formats."""
