@@ -28,6 +28,7 @@ EXAMPLES = {
     "import": "gradwire import houses.csv -o houses.gradwire",
     "evaluate": "gradwire evaluate digits.gradwire --weights 1",
     "predict": "gradwire predict digits.gradwire --weights 1 new.npy -o answers.csv",
+    "export-onnx": "gradwire export-onnx digits.gradwire --weights 1 -o digits.onnx",
     "find-rate": "gradwire find-rate digits.gradwire",
     "overfit": "gradwire overfit digits.gradwire --steps 50",
     "diagnose": "gradwire diagnose digits.gradwire --report digits.html",

@@ -31,6 +31,7 @@ COMMANDS = (
     ("check", "{file}", "--set", "own.width=7"),
     ("run", "{file}", "--epochs", "1"),
     ("explain", "{file}"),
+    ("export-onnx", "{file}"),
     ("overfit", "{file}", "--steps", "2"),
     ("find-rate", "{file}", "--steps", "3"),
     ("diagnose", "{file}"),
