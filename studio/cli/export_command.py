@@ -8,8 +8,10 @@ from typing import Annotated, Literal
 
 import typer
 
+from engine.onnx.translators import DEFAULT_OPSET, NEWEST_OPSET, OLDEST_OPSET
 from studio.cli.error_output import InputError, print_json, print_text
 from studio.cli.error_reporting import exit_with_error, report_errors
+from studio.cli.export_onnx import export_onnx
 from studio.cli.shared_options import (
     Assignments,
     File,
@@ -27,10 +29,20 @@ from studio.lowering.problems.problem import Problem
 def export_project(
     file: File,
     target: Annotated[
-        Literal["pytorch", "engine"],
-        typer.Option("--to", metavar="pytorch|engine", help="Library that the package is written for."),
+        Literal["pytorch", "engine", "onnx"],
+        typer.Option(
+            "--to", metavar="pytorch|engine|onnx", help="A Python package for PyTorch or the engine, or an ONNX file."
+        ),
     ],
-    out: Annotated[Path, typer.Option("--out", "-o", metavar="DIR", help="Folder of the package.")],
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            "--out",
+            "-o",
+            metavar="PATH",
+            help="Folder of the package (default: NAME_pytorch, NAME_engine), or the file (default: NAME.onnx).",
+        ),
+    ] = None,
     weights: Annotated[
         Path | None,
         typer.Option(
@@ -38,33 +50,61 @@ def export_project(
             "-w",
             metavar="WEIGHTS",
             help="Number, name or folder of a run (its last weights), or a checkpoint or weights file (default: the "
-            "initial weights of the project's seed).",
+            "weights that trainings start from).",
         ),
     ] = None,
-    force: Annotated[bool, typer.Option("--force", help="Replace an earlier package in DIR.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="Replace an earlier package in the folder.")] = False,
+    opset: Annotated[
+        int | None,
+        typer.Option(
+            metavar="N",
+            min=OLDEST_OPSET,
+            max=NEWEST_OPSET,
+            help=f"Version of ONNX's operators (default: {DEFAULT_OPSET}).",
+        ),
+    ] = None,
+    preprocessing: Annotated[
+        bool, typer.Option("--preprocessing", help="Include the validation transforms in an ONNX file.")
+    ] = False,
     assignments: Assignments = None,
     trust: Trust = False,
     as_json: Json = False,
 ) -> None:
+    with report_errors(as_json=as_json):
+        if target != "onnx" and (preprocessing or opset is not None):
+            raise InputError(f"{'--preprocessing' if preprocessing else '--opset'} needs --to onnx.")
+        document = read_project(file, assignments, trust=trust)
+        if weights is not None:
+            weights = find_weights(file, weights)
+            if not os.path.exists(weights):
+                raise InputError(
+                    f"--weights: there is no run, checkpoint or weights file {str(weights)!r}. Check the path."
+                )
+        report = check_or_exit(file, document, as_json=as_json)
+    if target == "onnx":
+        export_onnx(
+            report,
+            out or Path(f"{file.stem}.onnx"),
+            name=file.stem,
+            base=project_folder(file),
+            weights=weights,
+            opset=DEFAULT_OPSET if opset is None else opset,
+            preprocessing=preprocessing,
+            as_json=as_json,
+        )
+        return
+    folder = out or Path(f"{file.stem}_{target}")
+    request = ExportRequest(document, report, file.stem, target, project_folder(file), weights)
     try:
         with report_errors(as_json=as_json):
-            document = read_project(file, assignments, trust=trust)
-            if weights is not None:
-                weights = find_weights(file, weights)
-                if not os.path.exists(weights):
-                    raise InputError(
-                        f"--weights: there is no run, checkpoint or weights file {str(weights)!r}. Check the path."
-                    )
-            report = check_or_exit(file, document, as_json=as_json)
-            request = ExportRequest(document, report, file.stem, target, project_folder(file), weights)
-            files = export_package(request, out, force=force)
+            files = export_package(request, folder, force=force)
     except ExportError as error:
         exit_with_error(Problem("error", "not-exported", str(error), node=error.node), as_json=as_json)
     if as_json:
-        print_json({"event": "exported", "target": target, "out": str(out), "files": list(files)})
+        print_json({"event": "exported", "target": target, "out": str(folder), "files": list(files)})
         return
     for name in files:
-        print_text(str(out / name))
+        print_text(str(folder / name))
 
 
 __all__ = ["export_project"]

@@ -11,7 +11,6 @@ from engine import fit
 from engine.data.batches import JointBatches, Loaders
 from engine.data.loader import DataLoader
 from engine.io.safetensors_files import encode
-from studio.document.document_errors import FileError
 from studio.document.model import Document
 from studio.export import engine_files as engine_package
 from studio.export.data_plan import DataPlan, data_plan
@@ -26,7 +25,7 @@ from studio.export.torch_data import data_file
 from studio.export.torch_model import model_files
 from studio.export.torch_training import features, metrics_file, train_file
 from studio.lowering.report import Report
-from studio.training.runs.run_resuming import load_weights
+from studio.training.prediction import load_task_weights
 
 Target: TypeAlias = Literal["pytorch", "engine"]
 TARGETS: tuple[Target, ...] = ("pytorch", "engine")
@@ -43,7 +42,7 @@ class ExportRequest:
         name: name of the project
         target: library that the package is written for
         base: folder of the project file, from which relative paths of data start
-        weights: run folder, checkpoint or weights file; the initial weights of the project's seed if None
+        weights: run folder, checkpoint or weights file; those that trainings of the project start from if None
     """
 
     document: Document
@@ -90,7 +89,8 @@ def package_files(request: ExportRequest, folder: Path) -> Generator[str, None, 
     task = project.program.build(seed=project.training.seed)
     yield STAGES[1]
     loaders = task.setup()
-    weights = _weights(task, request.weights)
+    load_task_weights(task, request.document, request.base, request.weights)
+    weights = bytes(encode(task.model.state_dict(), None, "weights"))
     if request.target == "pytorch":
         files, notes = _torch_files(project, plan, task, loaders)
         requirements = TORCH_REQUIREMENTS
@@ -98,9 +98,17 @@ def package_files(request: ExportRequest, folder: Path) -> Generator[str, None, 
         files = {name: text.encode() for name, text in engine_package.engine_files(project, plan, folder).items()}
         notes, requirements = (), ENGINE_REQUIREMENTS
     files |= {"weights.safetensors": weights, "requirements.txt": requirements.encode()}
-    origin = f"those of {request.weights.name}" if request.weights else f"initial ones, of seed {project.training.seed}"
+    origin = _origin(request)
     facts = PackageFacts(project.program.model_class, LIBRARIES[request.target], origin, project.training.epochs, notes)
     return files | {"README.md": readme(facts, files).encode()}
+
+
+def _origin(request: ExportRequest) -> str:
+    """Where the weights of a package come from."""
+    if request.weights is not None:
+        return f"those of {request.weights.name}"
+    imported = request.document.weights
+    return f"initial ones, of seed {request.document.training.seed}" + (f" and {imported.file}" if imported else "")
 
 
 def _reserved(target: Target) -> frozenset[str]:
@@ -141,15 +149,6 @@ def _samples(plan: DataPlan, loaders: Loaders) -> list[StoredSamples]:
         validation = own.validation if isinstance(own.validation, DataLoader) else None
         found.append(stored_samples(each, own.train, validation))
     return found
-
-
-def _weights(task: fit.Task, path: Path | None) -> bytes:
-    """The weights of a package as safetensors."""
-    if path is not None:
-        found = fit.load_matching(task.model, load_weights(path))
-        if found.missing or found.reshaped:
-            raise FileError(str(path), "", f"contains weights of another graph: {found}", "Choose other weights.")
-    return bytes(encode(task.model.state_dict(), None, "weights"))
 
 
 __all__ = [

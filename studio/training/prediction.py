@@ -26,7 +26,7 @@ from studio.lowering.program import lower
 from studio.lowering.report import Report
 from studio.nodes.catalogue import Catalogue
 from studio.nodes.types import Role
-from studio.training.weights.weight_import import chosen_weights, load_into
+from studio.training.weights.weight_import import chosen_weights, load_initial_weights, load_into
 
 ARRAY_SUFFIXES = (".npy", ".npz")
 BATCH_SIZE = 256
@@ -43,12 +43,24 @@ def task_with_weights(report: Report, weights: Path, *, name: str, device: str, 
     """
     task = lower(report, name).build(device=device, seed=report.document.training.seed)
     task.setup()
-    chosen = chosen_weights(report.document, base, weights)
-    assert chosen is not None
+    load_task_weights(task, report.document, base, weights)
+    return task
+
+
+def load_task_weights(task: fit.Task, document: Document, base: Path | None, weights: Path | None) -> None:
+    """Load the weights of a run, a checkpoint or a file; without one, those that trainings of the document start from.
+
+    Raises FileError for weights of another graph.
+    """
+    chosen = chosen_weights(document, base, weights)
+    if chosen is None:
+        return
+    if weights is None:
+        load_initial_weights(chosen, task)
+        return
     found = load_into(task.model, chosen).match
     if found.missing or found.reshaped:
         raise FileError(str(weights), "", f"contains weights of another graph: {found}", "Choose other weights.")
-    return task
 
 
 def replace_source_path(document: Document, catalogue: Catalogue, path: Path) -> Document:
@@ -212,6 +224,7 @@ __all__ = [
     "prediction_samples",
     "JointSamples",
     "all_splits",
+    "load_task_weights",
     "splits_of",
     "stored_array",
     "task_with_weights",

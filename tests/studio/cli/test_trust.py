@@ -31,6 +31,7 @@ COMMANDS = (
     ("check", "{file}", "--set", "own.width=7"),
     ("run", "{file}", "--epochs", "1"),
     ("explain", "{file}"),
+    ("export", "{file}", "--to", "onnx", "-o", "{other}.onnx"),
     ("overfit", "{file}", "--steps", "2"),
     ("find-rate", "{file}", "--steps", "3"),
     ("diagnose", "{file}"),

@@ -39,6 +39,16 @@ WITHOUT_EXAMPLE: dict[str, tuple[str, str, str]] = {
     "bad-usage": (_COMMAND, "studio/cli/test_problem_records.py", "test_what_is_refused_is_a_whole_record"),
     "bad-file": (_COMMAND, "studio/cli/test_problem_records.py", "test_what_is_refused_is_a_whole_record"),
     "bad-input": (_COMMAND, "studio/cli/test_problem_records.py", "test_an_error_of_the_engine_is_a_record"),
+    "onnx-unsupported": (
+        _COMMAND,
+        "studio/export/test_onnx_export.py",
+        "test_an_op_without_onnx_form_is_an_error_of_its_node",
+    ),
+    "onnx-differs": (
+        _BUG,
+        "studio/export/test_onnx_export.py",
+        "test_a_difference_fails_and_names_the_first_node",
+    ),
     "run-failed": (_BUG, "studio/cli/test_run.py", "test_a_run_that_fails"),
     "check-failed": (_BUG, "ui/test_background_checker.py", "test_an_error_in_the_check_is_a_problem"),
     "computing": (

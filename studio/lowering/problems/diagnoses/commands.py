@@ -26,6 +26,16 @@ COMMANDS = (
         "The project cannot be written as a Python package, or its folder cannot be written.",
     ),
     Diagnosis(
+        "onnx-unsupported",
+        "No ONNX form",
+        "ONNX cannot express an op of the network, or the code of a node depends on values of tensors.",
+    ),
+    Diagnosis(
+        "onnx-differs",
+        "ONNX file differs",
+        "The outputs of the exported file in onnxruntime differ from those of the network.",
+    ),
+    Diagnosis(
         "run-failed",
         "Run failed",
         "The run ended with an error.",

@@ -1,0 +1,189 @@
+"""Exports the network of a project to ONNX, and compares the file with the network on the project's data."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from engine import Tensor, fit, nn
+from engine.graph import SourceLocation
+from engine.onnx.comparison import TOLERANCE, Comparison, compare
+from engine.onnx.errors import OnnxExportError
+from engine.onnx.exporter import build_model, save_model
+from engine.onnx.model_writer import ExportedModel
+from engine.onnx.translators import DEFAULT_OPSET
+from engine.shape import Dim, Spec, format_shape
+from studio.export.model_call import ModelCall, evaluation_batches, input_names, model_call, output_names
+from studio.export.raw_samples import RawSamples, UnsupportedSamplesError, raw_samples
+from studio.export.transform_functions import UnsupportedTransformError, apply_transform
+from studio.lowering.program import Program, lower
+from studio.lowering.report import Report
+from studio.training.prediction import load_task_weights
+
+BATCH = "N"
+"""Name of the batch size in a file."""
+COMPARED_SAMPLES = 1000
+"""Maximum number of samples that the file is compared on."""
+_BATCH_SIZE = 64
+
+
+@dataclass(frozen=True, slots=True)
+class OnnxExport:
+    """A written file, and how its outputs differ from those of the network."""
+
+    path: Path
+    opset: int
+    inputs: tuple[str, ...]
+    """Name, shape and dtype of each input."""
+    outputs: tuple[str, ...]
+    nodes: int
+    bytes: int
+    comparison: Comparison
+
+
+def export_project(
+    report: Report,
+    path: Path,
+    *,
+    name: str,
+    base: Path | None = None,
+    weights: Path | None = None,
+    opset: int = DEFAULT_OPSET,
+    preprocessing: bool = False,
+    tolerance: float = TOLERANCE,
+) -> OnnxExport:
+    """Write the network of a checked project as an ONNX file, and run the file on the project's data.
+
+    Args:
+        report: result of the check, without errors
+        path: output file
+        name: name of the project
+        base: folder of the project file
+        weights: run, checkpoint or weights file; default: those that trainings of the project start from
+        opset: version of ONNX's operators
+        preprocessing: the file contains the validation transforms of the inputs
+        tolerance: largest accepted difference, relative to the largest number of an output
+
+    Raises:
+        OnnxExportError: a node cannot be expressed in ONNX.
+        ImportError: the extra `onnx` is not installed.
+        LoweringError: the report has errors.
+        FileError: the weights belong to another graph.
+    """
+    program = lower(report, name)
+    task = program.build(seed=report.document.training.seed)
+    task.setup()
+    load_task_weights(task, report.document, base, weights)
+    call = model_call(task, next(evaluation_batches(task, 1)))
+    samples = _samples(task, call) if preprocessing else None
+    exported = _build(program, task, call, samples, opset)
+    save_model(exported.model, path)
+    graph = exported.model.graph
+    return OnnxExport(
+        path,
+        opset,
+        tuple(map(_described, graph.inputs)),
+        tuple(map(_described, graph.outputs)),
+        len(list(graph.all_nodes())),
+        sum(os.path.getsize(each) for each in (path, path.with_name(f"{path.name}.data")) if each.exists()),
+        _compared(exported, task, samples, path, tolerance),
+    )
+
+
+def _build(program: Program, task: fit.Task, call: ModelCall, samples: RawSamples | None, opset: int) -> ExportedModel:
+    """Translate the model, with the transforms of its first input if `samples` are given."""
+    names = input_names(task)[: len(call.arguments)]
+    tensors = list(call.arguments)
+    model: Callable[..., Any] = task.model
+    if samples is not None:
+        first = next(samples.batches(1, 1))[0]
+        tensors[0] = first
+        model = _with_transforms(task.model, samples)
+    specs = {name: _open_spec(tensor) for name, tensor in zip(names, tensors, strict=True)}
+    return build_model(
+        model,
+        specs,
+        output_names(program),
+        opset=opset,
+        weights=task.model,
+        node_name=_node_namer(program),
+        describe_location=lambda node, where: node or "The network",
+    )
+
+
+def _with_transforms(model: nn.Module, samples: RawSamples) -> Callable[..., Any]:
+    def run(raw: Tensor, *rest: Tensor) -> Any:
+        for transform in samples.transforms:
+            raw = apply_transform(transform, raw)
+        return model(raw, *rest)
+
+    return run
+
+
+def _samples(task: fit.Task, call: ModelCall) -> RawSamples:
+    """The samples of a task, with transforms that a file can contain. Raises OnnxExportError."""
+    try:
+        if call.batch_positions != (0,):
+            raise UnsupportedSamplesError("the network takes other inputs than those of one data source")
+        found = raw_samples(task)
+        raw, _ = next(found.batches(1, 1))
+        for transform in found.transforms:
+            raw = apply_transform(transform, raw)
+        return found
+    except UnsupportedSamplesError as error:
+        reason = str(error)
+    except UnsupportedTransformError as error:
+        reason = f"{type(error.transform).__name__} has no ONNX form"
+    raise OnnxExportError(
+        f"The file cannot contain the preprocessing: {reason}. Export without --preprocessing, and apply the "
+        "transforms before you run the file.",
+        reason=reason,
+    )
+
+
+def _compared(
+    exported: ExportedModel, task: fit.Task, samples: RawSamples | None, path: Path, tolerance: float
+) -> Comparison:
+    """Run the file on the validation data."""
+    if samples is None:
+        batches = (model_call(task, each).arguments for each in evaluation_batches(task, COMPARED_SAMPLES))
+        return compare(exported, task.model, batches, path=path, tolerance=tolerance)
+    pairs = list(samples.batches(COMPARED_SAMPLES, _BATCH_SIZE))
+    transformed = iter(pairs)
+
+    def run(raw: Tensor) -> Any:
+        return task.model(next(transformed)[1])
+
+    return compare(exported, run, ((raw,) for raw, _ in pairs), path=path, tolerance=tolerance, weights=task.model)
+
+
+def _open_spec(tensor: Tensor) -> Spec:
+    """The spec of an input whose first dimension is the batch."""
+    shape: tuple[Any, ...] = tuple(tensor.shape)
+    return Spec((Dim(BATCH), *shape[1:]) if shape else shape, tensor.dtype)
+
+
+def _node_namer(program: Program) -> Callable[[SourceLocation, Sequence[tuple[str, nn.Module]]], str]:
+    """Names ops by canvas node: the node of the source line, in the block that was running."""
+
+    def name(where: SourceLocation, modules: Sequence[tuple[str, nn.Module]]) -> str:
+        node = None if where is None else program.node_at(*where)
+        if node is None:
+            return modules[-1][0] if modules else ""
+        generated = [path for path, module in modules if type(module).__module__ == program.model_class]
+        block = generated[-1] if generated else ""
+        leaf = node.rpartition(".")[2]
+        return f"{block}.{leaf}" if block else leaf
+
+    return name
+
+
+def _described(value: Any) -> str:
+    sizes = format_shape(getattr(size, "value", size) for size in value.shape)
+    return f"{value.name} {sizes} {value.dtype.numpy().name}"
+
+
+__all__ = ["BATCH", "COMPARED_SAMPLES", "OnnxExport", "export_project"]
