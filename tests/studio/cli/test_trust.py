@@ -71,7 +71,7 @@ def test_no_command_executes_untrusted_code(
     other = file.with_name("other.gradwire")
     result = gradwire(*(each.format(file=file, other=other) for each in arguments))
     assert not sentinel.exists()
-    if arguments[0] in ("run", "explain", "overfit", "find-rate", "diagnose", "reproduce", "sweep"):
+    if arguments[0] in ("run", "explain", "overfit", "find-rate", "diagnose", "reproduce", "sweep", "export-onnx"):
         assert result.code == 3
         assert "own contains Python code that is not trusted, so it was not run." in result.err
         assert f"gradwire trust {file}" in result.err
