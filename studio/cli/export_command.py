@@ -40,7 +40,7 @@ def export_project(
             "--out",
             "-o",
             metavar="PATH",
-            help="Folder of the package (default: NAME_pytorch, NAME_engine), or the file (default: NAME.onnx).",
+            help="Folder of the package (default: NAME_pytorch or NAME_engine beside the project), or the file (default: NAME.onnx).",
         ),
     ] = None,
     weights: Annotated[
@@ -84,7 +84,7 @@ def export_project(
     if target == "onnx":
         export_onnx(
             report,
-            out or Path(f"{file.stem}.onnx"),
+            out or file.with_suffix(".onnx"),
             name=file.stem,
             base=project_folder(file),
             weights=weights,
@@ -93,7 +93,7 @@ def export_project(
             as_json=as_json,
         )
         return
-    folder = out or Path(f"{file.stem}_{target}")
+    folder = out or file.with_name(f"{file.stem}_{target}")
     request = ExportRequest(document, report, file.stem, target, project_folder(file), weights)
     try:
         with report_errors(as_json=as_json):
