@@ -55,14 +55,22 @@ class RegionMap:
     breaks: tuple[RegionBreak, ...] = ()
 
 
-def map_to_canvas(found: Explanation, nodes: Iterable[str], wires: Iterable[Wire], inside: str = "") -> RegionMap:
+def map_to_canvas(
+    found: Explanation,
+    nodes: Iterable[str],
+    wires: Iterable[Wire],
+    inside: str = "",
+    shared: Mapping[str, str] | None = None,
+) -> RegionMap:
     """Maps an explanation to the nodes and wires of a canvas. Parts without a node are left out.
 
     Args:
         inside: beginning of the paths of the nodes in the first instance of a block: "encoder."; empty for the project
+        shared: for instances, the prefix of the first instance of the same block, which the lines of all of them name
     """
     names = frozenset(nodes)
     segment_of = _segment_of_node(found.segments, names, inside)
+    segment_of |= _segment_of_instance(found.segments, {k: v for k, v in (shared or {}).items() if k not in segment_of})
     regions = tuple(
         Region(one.number, members, len(_generated(one)), _kernel_nodes(one, members, inside))
         for one in found.segments
@@ -98,6 +106,17 @@ def _segment_of_node(segments: Iterable[SegmentInfo], names: frozenset[str], ins
             for name in nodes_of(operation.line, inside):
                 (other if operation.backward else forward).setdefault(name, segment.number)
     return {name: number for name, number in {**other, **forward}.items() if name in names}
+
+
+def _segment_of_instance(segments: Iterable[SegmentInfo], shared: Mapping[str, str]) -> dict[str, int]:
+    """Instance → the segment in which all instances of its block are. Unknown if they are in several segments."""
+    found: dict[str, set[int]] = {prefix: set() for prefix in shared.values()}
+    for segment in segments:
+        lines = {one.line.node or "" for one in segment.operations if one.line is not None}
+        for prefix, numbers in found.items():
+            if any(name.startswith(prefix) for name in lines):
+                numbers.add(segment.number)
+    return {name: min(found[prefix]) for name, prefix in shared.items() if len(found[prefix]) == 1}
 
 
 def _generated(segment: SegmentInfo) -> list[KernelInfo]:

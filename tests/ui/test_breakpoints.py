@@ -56,6 +56,7 @@ def test_a_breakpoint_is_set_hit_and_continued_by_keys(window: MainWindow, proje
     qtbot.waitUntil(lambda: project.runner.hit is not None and project.runner.state == "paused")
     bar = view.hit_bar
     assert bar.isVisible()
+    assert not bar.geometry().intersects(view.canvas.viewport().geometry()), "no node is behind it"
     assert bar.message.text() == ("Paused at step 1: NaN or infinity arose in log1. NaN arose first in log1 (forward).")
     assert bar.detail.text().startswith("log(")
     assert bar.folder_button.isVisible()
@@ -71,7 +72,7 @@ def test_a_breakpoint_is_set_hit_and_continued_by_keys(window: MainWindow, proje
     assert recordings.step is not None and (recordings.step.path, recordings.step.direction) == ("log1", "forward")
     qtbot.mouseClick(bar.continue_button, Qt.MouseButton.LeftButton)
     qtbot.waitUntil(lambda: project.runner.hit is None)
-    assert not bar.isVisible()
+    assert not bar.isVisible() and view.canvas.viewportMargins().top() == 0
     press(window, Qt.Key.Key_Period, Qt.KeyboardModifier.ControlModifier)
     qtbot.waitUntil(lambda: project.runner.state in ("stopped", "done"))
 
@@ -92,7 +93,11 @@ def test_the_panel_adds_changes_disables_and_removes(window: MainWindow, project
     assert window.canvas is not None
     window.canvas.setFocus()
     press(window, Qt.Key.Key_K, Qt.KeyboardModifier.AltModifier)
-    qtbot.waitUntil(panel.isVisible)
+    qtbot.waitUntil(panel.field.hasFocus)
+    QTest.keyClicks(panel.field, "norm(hiden) > 2")
+    press(window, Qt.Key.Key_Return)
+    assert panel.problem.text() == "There is no node hiden. Did you mean hidden?"
+    assert project.store.document.breakpoints == {}
     project.scope.select(["hidden"])
     window.canvas.setFocus()
     press(window, Qt.Key.Key_F9, Qt.KeyboardModifier.ControlModifier)

@@ -10,7 +10,7 @@ import pytest
 from PySide6.QtCore import QObject, Signal
 
 from studio.training.runs.run_history import Run
-from studio.training.session_events import Measured
+from studio.training.session_events import Measured, StateChanged
 from studio.training.statistics.statistics_file import StatisticsFile
 from studio.training.statistics.step_statistics import StatisticsLayout, StepStatistics
 from studio.ui.project.shown_moment import ShownMoment
@@ -89,11 +89,15 @@ def test_the_run_of_this_session_is_followed_by_its_events(moment: Moments) -> N
     assert label(moment) == "Run 3, step 45 (not measured)"
     moment.runner.events.emit([Measured(StepStatistics(20, {}, {})), Measured(StepStatistics(40, {}, {}))])
     assert label(moment) == "Run 3, step 45 (measured at 40)" and moment.count == 2
+    run.last = {"step": 47}
+    moment.runner.events.emit([StateChanged("paused")])
+    assert label(moment) == "Run 3, step 47 (measured at 40)" and moment.count == 3, "it pauses between measured steps"
+    run.last = {"step": 45}
     moment.show_run(0, 100)
     moment.runner.events.emit([Measured(StepStatistics(60, {}, {}))])
-    assert moment.step == 100 and moment.count == 3, "a chosen step stays"
+    assert moment.step == 100 and moment.count == 4, "a chosen step stays"
     moment.follow()
-    assert label(moment) == "Run 3, step 60 (measured at 60)"
+    assert label(moment) == "Run 3, step 60"
 
 
 @pytest.mark.parametrize(

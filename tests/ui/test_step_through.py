@@ -48,7 +48,7 @@ def test_keys_step_forward_and_back_through_all_nodes(
     layer = window.project_views[project].step_layer
     shown = [layer.node]
     assert panel.title.text() == f"Step 1 of {len(steps)} · Forward · {steps[0].path}"
-    assert panel.check.text() == "Recomputed: difference 0"
+    assert panel.check.text() == "Initial weights, first batch · recomputed: difference 0"
     for _ in steps[1:]:
         press(window, Qt.Key.Key_F8)
         shown.append(layer.node)

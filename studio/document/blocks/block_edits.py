@@ -14,6 +14,7 @@ from studio.document import edits
 from studio.document import node_names as naming
 from studio.document.blocks import block_nodes
 from studio.document.blocks.instance_updates import update_instances
+from studio.document.breakpoints.breakpoint_edits import renamed_inside
 from studio.document.document_difference import difference
 from studio.document.document_errors import EditError
 from studio.document.model import Block, Document, Node, ParamRef
@@ -56,7 +57,10 @@ def edit_block(document: Document, name: str, edit: Edit) -> Document:
         params=_following(block.params, changed.renamed, after.nodes),
     )
     was_recursive = block_nodes.is_recursive(document.blocks, name)
-    document = replace(document, blocks={**after.blocks, name: new})
+    breakpoints = document.breakpoints
+    if breakpoints and changed.renamed:
+        breakpoints = renamed_inside(document, name, changed.renamed)
+    document = replace(document, blocks={**after.blocks, name: new}, breakpoints=breakpoints)
     if not was_recursive and block_nodes.is_recursive(document.blocks, name):
         raise EditError(f"The block {name!r} cannot contain itself.")
     ports = {port: changed.renamed.get(port) for port in _ports(block) if port not in _ports(new)}

@@ -211,6 +211,15 @@ def first_prefix(document: Document, location: Location) -> str:
     return "".join(f"{step.instance}." for step in first)
 
 
+def shared_prefixes(document: Document, graph: Document) -> dict[str, str]:
+    """For each instance in a graph, the prefix of the first instance of its block: its code is that of both."""
+    first: dict[str, str] = {}
+    for location in _in_order(document, (), set()):
+        first.setdefault(block_at(document, location), "".join(f"{step.instance}." for step in location))
+    used = {name: block_nodes.name_of(node) for name, node in graph.nodes.items() if not node.muted}
+    return {name: first[block] for name, block in used.items() if block in first}
+
+
 def _in_order(document: Document, location: Location, seen: set[str]) -> Iterator[Location]:
     """Locations of all definitions in use, depth first as in an Expansion; each definition once."""
     for name, node in _nodes(document, block_at(document, location)).items():

@@ -6,6 +6,7 @@ from collections.abc import Collection, Mapping
 
 from msgspec.structs import replace
 
+from studio.document.blocks import block_nodes
 from studio.document.blocks.block_nodes import renamed_path
 from studio.document.breakpoints.condition import paths_in
 from studio.document.breakpoints.condition_parser import parse_condition, renamed_condition
@@ -58,6 +59,32 @@ def renamed_breakpoints(breakpoints: Mapping[str, bool], old: str, new: str) -> 
     }
 
 
+def renamed_inside(document: Document, block: str, names: Mapping[str, str]) -> dict[str, bool]:
+    """Breakpoints after nodes of a definition got new names, in every instance of it.
+
+    Args:
+        document: with the old names
+        names: old name in the definition → new name
+    """
+
+    def rename(path: str) -> str:
+        nodes, inside, found = document.nodes, None, list[str]()
+        for part in path.split("."):
+            found.append(names.get(part, part) if inside == block else part)
+            if not part.isdecimal():  # the index of a copy
+                inside = block_nodes.name_of(nodes[part]) if part in nodes else None
+                nodes = document.blocks[inside].nodes if inside in document.blocks else {}
+        return ".".join(found)
+
+    return {renamed_condition(condition, rename): enabled for condition, enabled in document.breakpoints.items()}
+
+
+def unknown_node(document: Document, condition: str) -> str:
+    """The first name in a condition that is no node of the canvas; empty if there is none."""
+    names = (path.partition(".")[0] for path in breakpoint_paths(condition))
+    return next((name for name in names if name not in document.nodes), "")
+
+
 def remaining_breakpoints(breakpoints: Mapping[str, bool], removed: Collection[str]) -> dict[str, bool]:
     """The breakpoints that name none of these nodes."""
     return {
@@ -82,5 +109,7 @@ __all__ = [
     "remaining_breakpoints",
     "remove_breakpoints",
     "renamed_breakpoints",
+    "renamed_inside",
     "set_breakpoint",
+    "unknown_node",
 ]

@@ -20,7 +20,8 @@ from studio.training.statistics.output_report import shapes_of
 from studio.training.statistics.step_statistics import StatisticsLayout, StepStatistics
 
 GRADIENT_INTERVAL = 10
-"""Gradients are measured at every Nth measured step, because they need a backward pass."""
+"""Gradients are measured at every Nth measured step, because they need a backward pass; before the first of them also
+at the 1st, 2nd, 4th and 8th, because gradients change most at the beginning."""
 MAX_GRADIENT_STEPS = 200
 """Steps after which gradients are measured again, for longer intervals."""
 
@@ -102,7 +103,9 @@ class StepMeasurer:
         if self._first is None:
             return True
         count = max(1, min(GRADIENT_INTERVAL, MAX_GRADIENT_STEPS // self._interval))
-        return step % (self._interval * count) == 0
+        measured = step // self._interval
+        is_early = measured < count and measured.bit_count() == 1
+        return is_early or step % (self._interval * count) == 0
 
     def _measure(self, batch: Any, step: int) -> None:
         task, has_gradients = self._task, self._has_gradients(step)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
+from difflib import get_close_matches
 
 from PySide6.QtCore import QObject, Signal
 
@@ -12,6 +13,7 @@ from studio.document.breakpoints.breakpoint_edits import (
     checked_condition,
     remove_breakpoints,
     set_breakpoint,
+    unknown_node,
 )
 from studio.document.document_errors import EditError
 from studio.document.model import Document
@@ -53,10 +55,16 @@ class BreakpointStore(QObject):
 
     def add(self, condition: str) -> str:
         """Add a breakpoint. Returns what is wrong with it, or an empty text."""
+        problem = problem_of(condition) or self._unknown_node(condition)
+        if problem:
+            return problem
         return self._edit(f"Add breakpoint {_short(condition)}", lambda document: set_breakpoint(document, condition))
 
     def change(self, old: str, new: str) -> str:
         """Change the condition of a breakpoint. Returns what is wrong with it, or an empty text."""
+        problem = problem_of(new) or self._unknown_node(new)
+        if problem:
+            return problem
         return self._edit(f"Change breakpoint {_short(new)}", lambda document: change_breakpoint(document, old, new))
 
     def set_enabled(self, condition: str, enabled: bool) -> None:
@@ -83,6 +91,14 @@ class BreakpointStore(QObject):
             return document
 
         self._edit(f"Add breakpoint {_short(conditions[0])}", add_all)
+
+    def _unknown_node(self, condition: str) -> str:
+        """That a condition names no node of the graph, with the nearest name; empty if it does."""
+        document = self._store.document
+        if not (name := unknown_node(document, condition)):
+            return ""
+        near = get_close_matches(name, document.nodes, 1)
+        return f"There is no node {name}." + (f" Did you mean {near[0]}?" if near else "")
 
     def _edit(self, title: str, function: Callable[[Document], Document]) -> str:
         try:

@@ -14,7 +14,7 @@ from PySide6.QtCore import QObject, Signal
 
 from engine import fit
 from engine.compiler import Explanation
-from studio.document.blocks.block_locations import first_prefix
+from studio.document.blocks.block_locations import first_prefix, shared_prefixes
 from studio.document.model import Document
 from studio.lowering.program import LoweringError
 from studio.training.regions import RegionMap, map_to_canvas
@@ -79,9 +79,10 @@ class CompileExplainer(QObject):
         """Compiled regions mapped to the nodes of the canvas."""
         if self._map is None:
             document = self._store.document
-            self._map = (
-                map_to_canvas(self.explanation, document.nodes, document.wires) if self.explanation else RegionMap()
-            )
+            self._map = RegionMap()
+            if self.explanation:
+                shared = shared_prefixes(document, document)
+                self._map = map_to_canvas(self.explanation, document.nodes, document.wires, shared=shared)
         return self._map
 
     def map_of(self, scope: ScopeStore) -> RegionMap:
@@ -91,7 +92,8 @@ class CompileExplainer(QObject):
         graph, key = scope.document, (scope.document, self.explanation)
         if self._inner_map is None or any(old is not new for old, new in zip(self._inner_map[0], key, strict=True)):
             inside = first_prefix(self._store.document, scope.location)
-            self._inner_map = key, map_to_canvas(self.explanation, graph.nodes, graph.wires, inside)
+            shared = shared_prefixes(self._store.document, graph)
+            self._inner_map = key, map_to_canvas(self.explanation, graph.nodes, graph.wires, inside, shared)
         return self._inner_map[1]
 
     @property

@@ -12,7 +12,7 @@ from PySide6.QtCore import QObject, Signal
 from studio.document.document_errors import FileError
 from studio.training.runs.run_branching import checkpoint_at
 from studio.training.runs.run_history import Run
-from studio.training.session_events import Measured
+from studio.training.session_events import Measured, StateChanged
 from studio.training.statistics.run_statistics import RunStatistics
 from studio.training.statistics.step_statistics import StepStatistics
 from studio.ui.project.run_library import RunLibrary
@@ -39,12 +39,21 @@ class Moment:
         """The run and the step: "Run 3, step 1,240"."""
         return f"{self.run.name}, step {self.step:,}"
 
+    def title_after(self, other: Moment) -> str:
+        """The title behind that of another step: without the name of the run if it is the same one."""
+        return f"step {self.step:,}" if self.run is other.run else self.title
+
     @property
     def label(self) -> str:
-        """The title, and the step at which its statistics were measured."""
-        measured = "not measured" if self.statistics is None else f"measured at {self.statistics.step:,}"
-        weights = "" if self.checkpoint is None else ", weights of the checkpoint"
-        return f"{self.title} ({measured}{weights})"
+        """The title, and the step at which its statistics were measured, if it is another one."""
+        notes: list[str] = []
+        if self.statistics is None:
+            notes.append("not measured")
+        elif self.statistics.step != self.step:
+            notes.append(f"measured at {self.statistics.step:,}")
+        if self.checkpoint is not None:
+            notes.append("weights of the checkpoint")
+        return f"{self.title} ({', '.join(notes)})" if notes else self.title
 
 
 class ShownMoment(QObject):
@@ -197,8 +206,9 @@ class ShownMoment(QObject):
         measured = next((event for event in reversed(events) if isinstance(event, Measured)), None)
         if measured is not None:
             self._live = measured.statistics
-            if self.is_live:
-                self.changed.emit()
+        has_new_state = self._live is not None and any(isinstance(event, StateChanged) for event in events)
+        if self.is_live and (measured is not None or has_new_state):  # a run rarely ends at a measured step
+            self.changed.emit()
 
     def _on_run_begun(self, run: Run) -> None:
         self._live = self._followed = None
@@ -220,9 +230,11 @@ class ShownMoment(QObject):
             self.changed.emit()
 
     def _on_curves_changed(self) -> None:
-        """Read the newest step of a run that another process trains."""
-        run = self.followed_run
-        if self.is_live and run is not None and run.is_live and not run.is_own:
+        """Read the newest step of a run that another process trains, or whose curves are known only now."""
+        run, followed = self.followed_run, self._followed
+        if not self.is_live or run is None or run.is_own:
+            return
+        if run.is_live or (followed is not None and run.step > followed.step):
             self._followed = None
             self.changed.emit()
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import partial
 
+from PySide6.QtCore import Qt
+
 from studio.training.statistics.canvas_figures import FIGURES
 from studio.ui.canvas.coloring.color_chooser import COMMANDS
 from studio.ui.command_registry import Command
@@ -198,3 +200,5 @@ def _toggle_dock(window: CommandWindow, name: str) -> None:
         dock.hide()
     else:
         dock.reveal()
+        if (field := dock.panel.focusProxy()) is not None:  # the panel is opened to type into this field
+            field.setFocus(Qt.FocusReason.ShortcutFocusReason)

@@ -11,13 +11,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from studio.document import edits
+from studio.document.blocks import block_nodes
+from studio.document.blocks.block_edits import edit_block
 from studio.document.breakpoints.breakpoint_edits import change_breakpoint, remove_breakpoints, set_breakpoint
 from studio.document.breakpoints.condition import needs_statistics, paths_in
 from studio.document.breakpoints.condition_parser import parse_condition
 from studio.document.breakpoints.condition_tokens import ConditionError
 from studio.document.document_errors import EditError, FileError
 from studio.document.files.project_format import dumps, loads
-from studio.document.model import Document, Node
+from studio.document.model import Block, Document, Node
 from studio.training.breakpoints.condition_values import ConditionValues, NotMeasured
 
 
@@ -160,3 +162,14 @@ def test_damaged_breakpoints_are_named(raw: str, message: str) -> None:
     text = dumps(Document()).replace("\n}", f',\n  "breakpoints": {raw}\n}}')
     with pytest.raises(FileError, match=message):
         loads(text, "a.gradwire")
+
+
+def test_a_rename_in_a_block_reaches_the_conditions_of_all_its_instances() -> None:
+    inner = {"input": Node(block_nodes.INPUT), "fc": Node("nn.Linear"), "output": Node(block_nodes.OUTPUT)}
+    nodes = {"a": Node("block.layer"), "b": Node("block.layer"), "fc": Node("nn.Linear")}
+    conditions = ("grad_norm(a.fc.weight) > 1", "NaN in b.2.fc", "norm(fc.output) > 2", "mean(a.output) > 0")
+    document = Document(nodes, blocks={"layer": Block(inner)}, breakpoints=dict.fromkeys(conditions, True))
+    document = edit_block(document, "layer", lambda graph: edits.rename(graph, "fc", "dense"))
+    assert list(document.breakpoints) == [
+        "grad_norm(a.dense.weight) > 1", "NaN in b.2.dense", "norm(fc.output) > 2", "mean(a.output) > 0"
+    ]  # fmt: skip

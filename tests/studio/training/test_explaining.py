@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pytest
+from msgspec.structs import replace
 
 from engine import nn
 from engine.compiler import Explanation
 from studio.document import edits
 from studio.document.blocks.block_edits import edit_block
 from studio.document.blocks.block_grouping import group
+from studio.document.blocks.block_locations import shared_prefixes
 from studio.document.files.project_templates import template
 from studio.document.model import Document
 from studio.lowering.check import check
@@ -89,6 +91,16 @@ def test_a_region_holds_the_instance_of_a_block(digits: Document) -> None:
     document, _ = group(digits, ["hidden", "relu"], "dense")
     [region] = map_to_canvas(explained(document), document.nodes, document.wires).regions
     assert region.nodes == {"flatten", "dense", "dropout", "logits", "cross_entropy", "accuracy", "adam"}
+
+
+def test_all_instances_of_a_block_are_in_its_region(digits: Document) -> None:
+    document, _ = group(digits, ["hidden", "relu"], "dense")
+    twins = replace(document, nodes={**document.nodes, "twin": document.nodes["dense"]})
+    shared = shared_prefixes(twins, twins)
+    assert shared == {"dense": "dense.", "twin": "dense."}
+    [region] = map_to_canvas(explained(document), twins.nodes, document.wires, shared=shared).regions
+    assert {"dense", "twin"} <= region.nodes
+    assert not any("twin" in kernel.nodes for kernel in region.groups), "kernels are those of the first instance"
 
 
 def test_one_region_holds_all_that_is_trained(digits: Document) -> None:

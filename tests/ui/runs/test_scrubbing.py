@@ -22,6 +22,7 @@ from studio.ui.canvas.canvas_style import shade_color
 from studio.ui.canvas.wires.wire_statistics_tooltip import statistics_text
 from studio.ui.panels.runs.runs_panel import RunsPanel
 from studio.ui.project.project import Project
+from studio.ui.project.shown_moment import Moment
 from studio.ui.theme import theme
 from studio.ui.window.main_window import MainWindow
 from tests.ui.runs.hand import MakeRun, digits, recorded
@@ -152,11 +153,42 @@ def test_two_steps_are_compared_by_ratios(window: MainWindow, opened: tuple[Proj
     shade = shades(window)["logits"]
     assert shade is not None and shade.kind == "change" and shade.level < 0
     assert pixel(window, "logits") == color(shade)
-    assert colors.legend.source.text() == "Run 1, step 40 compared with Run 1, step 20"
+    assert colors.legend.source.text() == "Run 1, step 40 compared with step 20"
     assert (colors.legend.low.text(), colors.legend.high.text()) == ("×0.062", "×16")
     assert panel.plots["loss"].base_marker.isVisible() and panel.plots["loss"].base_marker.at == 20
     QTest.mouseClick(colors.legend.action, Qt.MouseButton.LeftButton)
     assert project.moment.base is None and shades(window)["logits"].kind == "amount"
+
+
+def test_steps_with_the_same_gradients_are_not_called_unchanged(
+    window: MainWindow, opened: tuple[Project, RunsPanel]
+) -> None:
+    project, _ = opened
+    colors, run = window.project_views[project].color_by, project.moment.run
+    assert run is not None and run.folder is not None
+    outputs = {"logits.output": {"gradient": 0.5}}
+    project.moment.show(run.folder, 40)
+    project.moment.compare(Moment(run, 20, StepStatistics(20, outputs, {}, 40)))
+    assert colors.legend.source.text() == "Both steps have the gradients of step 40. Choose steps further apart"
+    assert colors.values.nodes == {} and set(shades(window).values()) == {None}
+    QTest.mouseClick(colors.legend.action, Qt.MouseButton.LeftButton)
+    assert project.moment.base is None and colors.values.nodes
+
+
+def test_the_list_of_figures_opens_above_its_button_and_colors_the_canvas(
+    window: MainWindow, opened: tuple[Project, RunsPanel], qtbot: QtBot
+) -> None:
+    project, _ = opened
+    colors = window.project_views[project].color_by
+    chooser = colors.legend.chooser
+    QTest.mouseClick(chooser, Qt.MouseButton.LeftButton)
+    menu = QApplication.activePopupWidget()
+    assert isinstance(menu, QMenu) and menu.layoutDirection() == Qt.LayoutDirection.LeftToRight
+    assert menu.geometry().left() >= chooser.mapToGlobal(QPoint(0, 0)).x()
+    [row] = [action for action in menu.actions() if action.text() == "Dead units"]
+    assert row.toolTip().startswith("Share of the units")
+    QTest.mouseClick(menu, Qt.MouseButton.LeftButton, pos=menu.actionGeometry(row).center())
+    assert colors.key == "dead"
 
 
 def test_two_runs_are_compared(window: MainWindow, make_run: MakeRun, open_project: OpenProject, qtbot: QtBot) -> None:
@@ -216,7 +248,7 @@ def test_values_on_wires_are_those_of_the_shown_step(window: MainWindow, opened:
     panel.plots["loss"].setFocus()
     QTest.keyClick(panel.plots["loss"], Qt.Key.Key_Home)
     text = hover_text(window, "logits")
-    assert "gradient norm" in text and "<code>0.1</code>" in text and "Run 1, step 20 (measured at 20)" in text
+    assert "gradient norm" in text and "<code>0.1</code>" in text and "Run 1, step 20" in text
 
 
 def test_a_checkpoint_is_marked_shows_its_weights_and_continues_as_a_new_run(
@@ -268,7 +300,7 @@ def test_the_canvas_follows_a_running_run_and_goes_back_in_it(
     colors = window.project_views[project].color_by
     measure(1, 0.5)
     qtbot.waitUntil(lambda: colors.values.nodes == {"logits": 0.5, "hidden": 0.5})
-    assert colors.legend.source.text() == "Run 2, step 1 (measured at 1), gradients of step 0"
+    assert colors.legend.source.text() == "Run 2, step 1, gradients of step 0"
     measure(2, 0.25)
     qtbot.waitUntil(lambda: colors.values.nodes == {"logits": 0.25, "hidden": 0.25})
     write_statistics(run.folder, last=20)

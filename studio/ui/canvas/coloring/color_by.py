@@ -19,6 +19,7 @@ from studio.ui.canvas.coloring.color_legend import ColorLegend
 from studio.ui.canvas.coloring.compile_overlay import CompileOverlay
 from studio.ui.canvas.coloring.figure_text import change_text, end_texts, node_text, range_text, value_text
 from studio.ui.canvas.coloring.graph_figures import GraphFigures
+from studio.ui.canvas.coloring.moment_text import GRADIENTS, gradients_of, has_same_gradients, why_nothing
 from studio.ui.canvas.hit_testing import Hit
 from studio.ui.project.shown_moment import Moment, ShownMoment
 from studio.ui.project.time_measurer import TimeMeasurer
@@ -29,8 +30,6 @@ _LIVE_MS = 200
 _SAMPLED = 4
 """Steps of a run that the scale is fitted to, so that colors can be compared over time."""
 _REGIONS = "regions"
-_GRADIENTS = frozenset({"gradient", "parameter-gradient"})
-"""Figures that are measured less often than the others."""
 _TIMES: Mapping[str, Callable[[NodeTime], float]] = {
     "time": lambda time: time.total,
     "forward": lambda time: time.forward,
@@ -217,22 +216,37 @@ class ColorBy(QObject):
         follow = None if self._moment.is_live else self._moment.follow
         action = "" if follow is None else "Follow the run"
         if moment is None or moment.statistics is None:
-            self._draw(_Shown(figure, CanvasValues()))
-            self.legend.show_message(figure.title, figure.help, _why_nothing(moment))
-            self.legend.show_source(_why_nothing(moment), action, follow)
+            self._show_plain(figure, why_nothing(moment))
+            self.legend.show_source(why_nothing(moment), action, follow)
             return
-        values, text = self._values(figure, moment.statistics), moment.label + _gradients_of(figure, moment.statistics)
+        values, text = self._values(figure, moment.statistics), moment.label + gradients_of(figure, moment.statistics)
         if base is not None and base.statistics is not None:
+            if figure.key in GRADIENTS and has_same_gradients(moment, base):
+                step = moment.statistics.gradient_step
+                self._show_plain(figure, f"Both steps have the gradients of step {step:,}. Choose steps further apart")
+                self.legend.show_source(self.legend.source.text(), "Stop comparing", self._stop_comparing)
+                return
             values = changes(figure, values, self._values(figure, base.statistics))
-            now, then = (f"{each.title}{_gradients_of(figure, each.statistics)}" for each in (moment, base))
+            now = f"{moment.title}{gradients_of(figure, moment.statistics)}"
+            then = f"{base.title_after(moment)}{gradients_of(figure, base.statistics)}"
             text = f"{now} compared with {then}"
-            action, follow = "Stop comparing", lambda: self._moment.compare(None)
+            action, follow = "Stop comparing", self._stop_comparing
         scale = self._stable_scale(figure, moment, values, base)
         self._draw(_Shown(figure, values, scale))
         if not values.nodes and not values.wires:
             self.legend.show_message(figure.title, figure.help, "")
             text = f"No node has this figure in {moment.title}"
         self.legend.show_source(text, action, follow)
+
+    def _show_plain(self, figure: CanvasFigure, reason: str) -> None:
+        """Show nodes in the colors of their types, and why they have no figures."""
+        self._shown = _Shown(figure, CanvasValues())
+        self._view.canvas_scene.marks.color(None)
+        self.legend.show_message(figure.title, figure.help, reason)
+        self.legend.show()
+
+    def _stop_comparing(self) -> None:
+        self._moment.compare(None)
 
     def _values(self, figure: CanvasFigure, statistics: StepStatistics) -> CanvasValues:
         store = self._view.store
@@ -363,24 +377,6 @@ class ColorBy(QObject):
         width = min(size.width(), view.viewport().width() - 2 * _EDGE)
         self.legend.setGeometry(_EDGE, view.viewport().height() - _EDGE - size.height(), width, size.height())
         placement.set_reserved_area(self.legend.geometry(), "colors")
-
-
-def _gradients_of(figure: CanvasFigure, statistics: StepStatistics | None) -> str:
-    """The step of the gradients, which are measured less often than other figures."""
-    if figure.key not in _GRADIENTS or statistics is None or statistics.gradient_step in (None, statistics.step):
-        return ""
-    return f", gradients of step {statistics.gradient_step:,}"
-
-
-def _why_nothing(moment: Moment | None) -> str:
-    """Why there are no statistics of a step."""
-    if moment is None:
-        return "Start a run to measure this"
-    if moment.problem:
-        return moment.problem
-    if moment.run.is_live and not moment.step:
-        return "Waiting for the first measured step"
-    return f"{moment.title} was not measured"
 
 
 __all__ = ["ColorBy"]

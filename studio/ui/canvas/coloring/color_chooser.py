@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 
-from PySide6.QtCore import QSize, Qt
-from PySide6.QtGui import QAction
+from PySide6.QtCore import QPoint, QSize, Qt
+from PySide6.QtGui import QAction, QKeySequence
 from PySide6.QtWidgets import QMenu, QToolButton, QWidget
 
 from studio.training.statistics.canvas_figures import FIGURES
@@ -28,13 +29,10 @@ class ColorChooser(QToolButton):
         self.setLayoutDirection(Qt.LayoutDirection.RightToLeft)  # the arrow is after the text
         self.setIcon(icons.themed("chevron-down", "text-dim"))
         self.setIconSize(QSize(12, 12))
-        self.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
         self.setFocusPolicy(Qt.FocusPolicy.TabFocus)
         self.setProperty("kind", "small")
         self.setFont(fonts.interface(12))
-        menu = QMenu(self)
-        menu.aboutToShow.connect(self._fill)
-        self.setMenu(menu)
+        self.clicked.connect(self._open)  # a menu of the button would be mirrored like the button
         self.show_figure("")
 
     def show_figure(self, title: str) -> None:
@@ -44,12 +42,37 @@ class ColorChooser(QToolButton):
         self.setAccessibleName(name)
         self.setToolTip("Choose the figure by which nodes and wires are colored (Ctrl+Shift+C)")
 
-    def _fill(self) -> None:
-        menu = self.menu()
-        menu.clear()
-        for command in COMMANDS:
-            if (action := self._find_action(command)) is not None:
-                menu.addAction(action)
+    def _open(self) -> None:
+        """Open the menu above the button, because the button is at the bottom of the canvas."""
+        menu = QMenu(self)
+        menu.setLayoutDirection(Qt.LayoutDirection.LeftToRight)
+        menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        menu.setToolTipsVisible(True)
+        self._fill(menu)
+        menu.popup(self.mapToGlobal(QPoint(0, -menu.sizeHint().height())))
+
+    def _fill(self, menu: QMenu) -> None:
+        """Add the figures by their sources. The titles of the commands would repeat "Color by" in each row."""
+        if (none := self._find_action(COMMANDS[0])) is not None:
+            menu.addAction(none)
+        source = ""
+        for key, figure in FIGURES.items():
+            command = self._find_action(f"view.color-{key}")
+            if command is None:
+                continue
+            if figure.source not in (source, "regions"):
+                menu.addSeparator()
+            source = figure.source
+            keys = command.shortcut().toString(QKeySequence.SequenceFormat.NativeText)
+            row = menu.addAction(f"{figure.title}\t{keys}" if keys else figure.title)
+            row.setCheckable(True)
+            row.setChecked(command.isChecked())
+            row.setToolTip(figure.help)
+            row.triggered.connect(partial(_run, command))
+
+
+def _run(command: QAction, *_: object) -> None:
+    command.trigger()
 
 
 __all__ = ["ColorChooser"]

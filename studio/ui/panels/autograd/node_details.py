@@ -83,7 +83,7 @@ def _group_text(shown: ShownGraph, path: str) -> str:
         ("Canvas", _link(f"canvas:{path}", path)),
         (
             "Nodes",
-            f"{number_format.count(len(nodes) - len(leaves), 'ops')}, {number_format.count(len(leaves), 'leaves')}",
+            f"{number_format.count(len(nodes) - len(leaves), 'ops')}, {number_format.count(len(leaves), 'parameters')}",
         ),
         ("Gradient", _norm(group.gradient_norm)),
         ("Saved", number_format.size(group.saved_bytes)),

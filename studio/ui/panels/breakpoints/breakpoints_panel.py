@@ -48,6 +48,7 @@ class BreakpointsPanel(QWidget):
         self.field.setAccessibleName("Condition of a new breakpoint")
         self.field.setPlaceholderText('Condition, such as "NaN anywhere" or "grad_norm(fc1) > 100"')
         self.field.setClearButtonEnabled(True)
+        self.setFocusProxy(self.field)
         self.field.returnPressed.connect(self._add)
         self.field.textChanged.connect(self._check)
         self.add_button = buttons.text_button("Add", self._add, icon="add")
@@ -75,8 +76,7 @@ class BreakpointsPanel(QWidget):
         self._empty = EmptyState(
             "breakpoint",
             "No breakpoints",
-            "Training pauses before the step at which a condition holds, and keeps its batch and state. "
-            "F9 on a selected node pauses where NaN arises in it.",
+            "Training pauses before the step at which a condition holds. F9 on a node: where NaN arises in it.",
         )
         self._stack = QStackedWidget()
         self._stack.addWidget(self._empty)

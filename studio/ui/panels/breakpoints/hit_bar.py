@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from PySide6.QtCore import QEvent, QObject, QUrl, Signal
 from PySide6.QtGui import QDesktopServices
-from PySide6.QtWidgets import QFrame, QHBoxLayout, QVBoxLayout
+from PySide6.QtWidgets import QBoxLayout, QFrame, QHBoxLayout, QPushButton, QVBoxLayout
 
+from studio.document.breakpoints.breakpoint_edits import breakpoint_paths
 from studio.ui.canvas.canvas_view import CanvasView
 from studio.ui.project.breakpoint_store import BreakpointStore
 from studio.ui.project.training_runner import TrainingRunner
@@ -14,19 +15,20 @@ from studio.ui.widgets.announcement import announce
 from studio.ui.widgets.icon_widget import IconWidget
 from studio.ui.widgets.labels import label
 
-_EDGE, _MAX_WIDTH = 12, 900
+_ICON_AND_MARGINS = 60
+"""Width of all that is neither text nor button."""
 
 
 class HitBar(QFrame):
-    """Says why the run is paused and where NaN arose."""
+    """Says why the run is paused and where NaN arose. The canvas makes room for it, so that no node is behind it."""
 
     node_requested = Signal(str)
-    """Path of the node where NaN arose."""
+    """Path of the node where NaN arose, or that the condition names."""
     step_through_requested = Signal()
     """The step of the hit is to be recorded, and stepped through."""
 
     def __init__(self, view: CanvasView, breakpoints: BreakpointStore, runner: TrainingRunner) -> None:
-        super().__init__(view.viewport())
+        super().__init__(view)
         self._view, self._breakpoints, self._runner = view, breakpoints, runner
         self.setProperty("role", "notice")
         self.setAutoFillBackground(True)
@@ -53,19 +55,17 @@ class HitBar(QFrame):
             self.show_button, self.step_button, self.folder_button, self.stop_button, self.continue_button
         ):  # fmt: skip
             row.addWidget(button)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(12, 8, 8, 8)
-        column.setSpacing(8)
-        column.addLayout(text)
-        column.addLayout(row)
+        self._box = QBoxLayout(QBoxLayout.Direction.LeftToRight, self)
+        self._box.setContentsMargins(12, 8, 8, 8)
+        self._box.setSpacing(8)
+        self._box.addLayout(text, 1)
+        self._box.addLayout(row)
         breakpoints.hit_changed.connect(self._refresh)
-        view.viewport().installEventFilter(self)
-        self.installEventFilter(self)
+        view.installEventFilter(self)
         self.hide()
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
-        is_scrolled = watched is self and event.type() == QEvent.Type.Move  # by a pan, with the canvas
-        if self.isVisible() and (is_scrolled or (watched is not self and event.type() == QEvent.Type.Resize)):
+        if self.isVisible() and event.type() == QEvent.Type.Resize:
             self._place()
         return False
 
@@ -76,31 +76,49 @@ class HitBar(QFrame):
             if focused is not None and self.isAncestorOf(focused):
                 self._view.setFocus()
             self.hide()
+            self._view.setViewportMargins(0, 0, 0, 0)
             return
         origin = hit.hits[0].origin
         self.message.setText(hit.message)
         self.detail.setText("" if origin is None else origin.detail)
         self.detail.setVisible(origin is not None)
-        self.show_button.setVisible(origin is not None and origin.node is not None)
+        self.show_button.setVisible(bool(self._node))
         self.folder_button.setVisible(hit.hits[0].folder is not None)
         self.show()
         self._place()
         self.raise_()
         announce(self, hit.message)
 
+    @property
+    def _node(self) -> str:
+        """Path of the node where NaN arose, else of the first one that the condition names; may be empty."""
+        hit = self._breakpoints.hit
+        if hit is None:
+            return ""
+        first = hit.hits[0]
+        named = breakpoint_paths(first.record.condition)
+        return (first.origin and first.origin.node) or (named[0] if named else "")
+
     def _place(self) -> None:
-        viewport = self._view.viewport()
-        breadcrumbs = self._view.overlays.breadcrumbs
-        top = breadcrumbs.geometry().bottom() + 8 if breadcrumbs.isVisible() else _EDGE
-        width = min(viewport.width() - 2 * _EDGE, _MAX_WIDTH)
-        layout = self.layout()
-        height = self.sizeHint().height() if layout is None else layout.totalHeightForWidth(width)
-        self.setGeometry((viewport.width() - width) // 2, top, width, height)
+        """Beside each other if there is room, else the buttons below the text."""
+        width = self._view.width() - 2 * self._view.frameWidth()
+        buttons_width = sum(
+            button.sizeHint().width() + self._box.spacing()
+            for button in self.findChildren(QPushButton)
+            if not button.isHidden()
+        )
+        words = max(each.fontMetrics().horizontalAdvance(each.text()) for each in (self.message, self.detail))
+        fits = words + buttons_width + _ICON_AND_MARGINS <= width
+        self._box.setDirection(QBoxLayout.Direction.LeftToRight if fits else QBoxLayout.Direction.TopToBottom)
+        height = self._box.totalHeightForWidth(width)
+        frame = self._view.frameWidth()
+        self.setGeometry(frame, frame, width, height)
+        if self._view.viewportMargins().top() != height:
+            self._view.setViewportMargins(0, height, 0, 0)
 
     def _show_node(self) -> None:
-        hit = self._breakpoints.hit
-        if hit is not None and (origin := hit.hits[0].origin) is not None and origin.node is not None:
-            self.node_requested.emit(origin.node)
+        if node := self._node:
+            self.node_requested.emit(node)
 
     def _open_folder(self) -> None:
         hit = self._breakpoints.hit

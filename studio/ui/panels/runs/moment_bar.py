@@ -10,7 +10,7 @@ from PySide6.QtWidgets import QHBoxLayout, QMenu, QToolButton, QWidget
 from studio.training.runs.run_history import Run
 from studio.ui.project.run_library import RunLibrary
 from studio.ui.project.shown_moment import Moment, ShownMoment
-from studio.ui.theme import fonts, icons
+from studio.ui.theme import fonts
 from studio.ui.widgets import buttons
 from studio.ui.widgets.labels import ElidedLabel
 
@@ -38,8 +38,6 @@ class MomentBar(QWidget):
         self.compare.setToolTip("Color the canvas by the change since another step, or from another run")
         self.compare.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
         self.compare.setFocusPolicy(Qt.FocusPolicy.TabFocus)
-        self.compare.setIcon(icons.themed("comparison"))
-        self.compare.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonTextBesideIcon)
         menu = QMenu(self.compare)
         menu.aboutToShow.connect(self._fill)
         self.compare.setMenu(menu)
@@ -55,7 +53,7 @@ class MomentBar(QWidget):
         self.setVisible(shown is not None and (shown.statistics is not None or not self._moment.is_live))
         if shown is None:
             return
-        text = shown.label if base is None else f"{shown.label} compared with {base.title}"
+        text = shown.label if base is None else f"{shown.title} compared with {base.title_after(shown)}"
         self.text.setText(text)
         self.setAccessibleName("Shown step")
         self.setAccessibleDescription(text)

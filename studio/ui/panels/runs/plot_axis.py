@@ -5,12 +5,22 @@ from __future__ import annotations
 from typing import Any
 
 import pyqtgraph as pg
-from PySide6.QtCore import QRectF
-from PySide6.QtGui import QPainter
+from PySide6.QtCore import QRectF, Qt
+from PySide6.QtGui import QFontMetricsF, QPainter
 
 
 class PlotAxis(pg.AxisItem):
     """Axis with one-pixel ticks."""
+
+    def resizeEvent(self, ev: Any = None) -> None:
+        """Shorten a title that is longer than the axis."""
+        if self.label is not None and self.orientation == "left":
+            metrics = QFontMetricsF(self.label.document().firstBlock().begin().fragment().charFormat().font())
+            full = self.labelText
+            self.labelText = metrics.elidedText(full, Qt.TextElideMode.ElideRight, self.size().height())
+            self.label.setHtml(self.labelString())
+            self.labelText = full
+        super().resizeEvent(ev)
 
     def logTickStrings(self, values: Any, scale: float, spacing: float) -> list[str]:
         """Labels of a logarithmic axis. Powers are written from 10⁴ on; pyqtgraph writes them from 10¹ on."""

@@ -127,6 +127,7 @@ class RunsPanel(QWidget):
             if plot.isVisible():
                 plot.show_runs(runs, self._shown, self._highlighted)
         self.scrubber.show_runs(runs, self._shown)
+        self.moment_bar.refresh()  # the run goes on between measured steps
         self.list.table.refresh()
         self._draw_seconds = 0.0 if is_first else time.perf_counter() - began  # plots are created once
 

@@ -161,10 +161,12 @@ class StepPanel(QWidget):
 
 
 def _check_text(recording: Recording, step: NodeStep) -> str:
+    """The weights and the batch of the recording, and the verification."""
+    source = "Initial weights, first batch" if recording.step is None else f"Training step {recording.step + 1:,}"
     difference = recording.differences.get(step.number)
     if difference is None:
-        return ""
-    return f"Recomputed: difference {number_format.norm(difference) if difference else 0}"
+        return source
+    return f"{source} · recomputed: difference {number_format.norm(difference) if difference else 0}"
 
 
 def _source(recording: Recording, step: NodeStep) -> str:

@@ -205,11 +205,11 @@ def test_nan_and_infinity_are_counted(digits: Callable[..., Document]) -> None:
 
 def test_gradients_are_measured_at_a_part_of_the_steps(digits: Callable[..., Document]) -> None:
     _, _, measured = trained(program_of(digits()), 1, steps=21, compile=True)
-    assert [each.statistics.step for each in measured if each.has_gradients] == [1, 10, 20]
-    assert [each.statistics.gradient_step for each in measured[8:11]] == [1, 10, 10]
+    assert [each.statistics.step for each in measured if each.has_gradients] == [1, 2, 4, 8, 10, 20]
+    assert [each.statistics.gradient_step for each in measured[8:11]] == [8, 10, 10]
     before, after = measured[8].statistics, measured[9].statistics
     key = "hidden.output"
-    assert before.outputs[key]["gradient"] == measured[0].statistics.outputs[key]["gradient"]
+    assert before.outputs[key]["gradient"] == measured[7].statistics.outputs[key]["gradient"]
     assert after.outputs[key]["gradient"] != before.outputs[key]["gradient"]
 
 
@@ -217,7 +217,7 @@ def test_compiled_measuring_is_replayed_without_python(digits: Callable[..., Doc
     program = program_of(digits())
     task = program.build(seed=0)
     measurer = StepMeasurer(task, program.measured_losses(task), 1, compile=True)
-    for _ in fit.fit(task, steps=11, compile=True, probe=measurer):
+    for _ in fit.fit(task, steps=16, compile=True, probe=measurer):
         pass
     functions = measurer._functions  # pyright: ignore[reportPrivateUsage]
     assert functions.outputs.replays.count >= 5  # pyright: ignore[reportFunctionMemberAccess]
