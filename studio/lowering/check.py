@@ -23,6 +23,7 @@ from studio.lowering.checks.layers.dropout_checks import dropout_problems
 from studio.lowering.checks.layers.gradient_checks import gradient_problems
 from studio.lowering.checks.layers.initialization_checks import initialization_problems
 from studio.lowering.checks.layers.inplace_checks import inplace_problems
+from studio.lowering.checks.layers.layout_checks import layout_problems
 from studio.lowering.checks.layers.linear_chain_checks import linear_chain_problems
 from studio.lowering.checks.layers.normalization_checks import normalization_problems
 from studio.lowering.checks.layers.normalization_settings import normalization_setting_problems
@@ -121,6 +122,7 @@ class Checker:
             *normalization_problems(flow),
             *normalization_setting_problems(flow),
             *padding_window_problems(flow),
+            *layout_problems(flow),
             *dropout_problems(flow),
             *initialization_problems(flow),
             *inplace_problems(flow),

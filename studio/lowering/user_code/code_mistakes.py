@@ -8,6 +8,7 @@ from functools import lru_cache
 
 from studio.lowering.user_code.code_findings import CodeFunction, Finding, Rule
 from studio.lowering.user_code.code_values import TensorNames
+from studio.lowering.user_code.gradient_rules import without_gradient
 from studio.lowering.user_code.initialization_rules import unusual_weights
 from studio.lowering.user_code.kept_rules import kept_tensors
 from studio.lowering.user_code.layer_rules import direct_forward, fixed_mode
@@ -29,6 +30,7 @@ RULES: tuple[Rule, ...] = (
     fixed_mode,
     unregistered,
     unusual_weights,
+    without_gradient,
     fixed_device,
     default_device,
     values_read,

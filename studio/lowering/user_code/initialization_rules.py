@@ -44,12 +44,12 @@ def unusual_weights(function: CodeFunction) -> Iterator[Finding]:
 def _set_values(statement: ast.stmt) -> _Values | None:
     """What a statement sets weights to, as `nn.init.zeros_(w)`, `w.data.fill_(0)` or `w.data = engine.zeros(…)`."""
     match statement:
-        case ast.Expr(value=ast.Call(func=ast.Attribute(value=owner, attr=method), args=arguments)):
+        case ast.Expr(value=ast.Call(func=ast.Attribute(value=owner, attr=method), args=arguments, keywords=named)):
             if owner_name(owner) in NAMESPACES:  # nn.init.normal_(w, 0, 1)
                 target, rest = (arguments[0], arguments[1:]) if arguments else (None, [])
             else:
                 target, rest = _tensor(owner), arguments
-            keywords = {each.arg: each.value for each in statement.value.keywords}
+            keywords = {each.arg: each.value for each in named}
             return None if target is None else _of_method(target, method, rest, keywords)
         case ast.Assign(targets=[ast.Attribute(attr="data") as data], value=value):
             return _of_creator(_tensor(data), value)
@@ -109,21 +109,18 @@ def _weight_of(target: ast.expr) -> ast.expr | None:
 
 
 def _is_normalization(function: CodeFunction, statement: ast.stmt, weight: ast.expr) -> bool:
-    """Whether it is the weight of a normalization, which begins as 1, or a variable of which nothing is known."""
+    """Whether it is the weight of a normalization, which begins as 1, or an unknown variable."""
     name = ast.unparse(weight)
     if name.startswith("self."):
         return "Norm" in ast.unparse(_made(function, name) or weight)
-    conditions = [ast.unparse(each.test) for each in function.nodes() if _holds(each, statement)]
+    branches = (each for each in function.nodes() if isinstance(each, ast.If))
+    conditions = [ast.unparse(each.test) for each in branches if statement in ast.walk(each)]
     if any("Norm" in test or "bias" in test for test in conditions):
         return True
     if any("Linear" in test or "Conv" in test for test in conditions):
         return False
     loops = (each for each in function.nodes() if isinstance(each, ast.For) and statement in ast.walk(each))
     return not any(name == ast.unparse(each.target) and ".parameters()" in ast.unparse(each.iter) for each in loops)
-
-
-def _holds(node: ast.AST, statement: ast.stmt) -> bool:
-    return isinstance(node, ast.If) and statement in ast.walk(node)
 
 
 # -- own parameters ---------------------------------------------------------------------------

@@ -54,7 +54,7 @@ def find_blocked_gradients(curves: TrainingCurves, facts: RunFacts) -> Problem |
 
 
 def find_forgetting(curves: TrainingCurves, facts: RunFacts, *, is_flat: bool) -> Problem | None:
-    """In a flat or level curve: a simple recurrence over so many steps that the first ones get no gradient.
+    """In a flat or level curve: a simple recurrence over many steps, the first of them without a gradient.
 
     At each step back, a gradient is multiplied by about the spectral radius of the recurrent weights: of a random
     matrix, its norm divided by the square root of its size.
@@ -189,14 +189,15 @@ def _remedy(squashing: list[str]) -> str:
 
 def _replace(squashing: list[str], facts: RunFacts) -> Fix | None:
     """Use ReLU for the activations that squash, with normalization before each that follows a layer directly."""
-    if not squashing:
-        return None
     steps = [quick_fixes.retype(name, "nn.ReLU") for name in squashing]
+    if not squashing:
+        squashing = [name for name, kind in facts.types.items() if kind.category == "activation"]
     norms = {name: _NORMS[key] for name in squashing if (key := _source_type(name, facts)) in _NORMS}
     if any("." in name for name in squashing) or not norms:
-        return quick_fixes.all_of(steps, "Use ReLU")
+        return quick_fixes.all_of(steps, "Use ReLU") if steps else None
     inserted = [quick_fixes.insert(Endpoint(name, "input"), Node(norm), title="") for name, norm in norms.items()]
-    return quick_fixes.all_of([*steps, *inserted], "Use ReLU and normalization")
+    title = "Use ReLU and normalization" if steps else "Insert normalization before the activations"
+    return quick_fixes.all_of([*steps, *inserted], title)
 
 
 def _source_type(name: str, facts: RunFacts) -> str:
@@ -209,4 +210,11 @@ def _times(ratio: float) -> str:
     return f"{ratio:.1e} times"
 
 
-__all__ = ["CLIP_NORM", "exploding_gradients", "find_blocked_gradients", "find_forgetting", "find_vanishing_gradients", "is_exploding"]
+__all__ = [
+    "CLIP_NORM",
+    "exploding_gradients",
+    "find_blocked_gradients",
+    "find_forgetting",
+    "find_vanishing_gradients",
+    "is_exploding",
+]

@@ -13,6 +13,7 @@ from studio.lowering.report import Report
 from studio.nodes.catalogue import Catalogue
 from studio.nodes.python_node import PYTHON
 from studio.nodes.types import NodeType, Role
+from studio.training.diagnosis.constant_loss import constant_loss
 
 _WIDTHS = ("out_features", "hidden_size")
 """Parameters for the number of outputs of a layer. Few channels with many pixels are not narrow."""
@@ -56,6 +57,8 @@ class RunFacts:
     """The layer with weights, if there is exactly one."""
     data_node: str | None = None
     """The source of the training data."""
+    constant_loss: float | None = None
+    """The loss of the best constant output, if it is known."""
     recurrences: Mapping[str, Recurrence] = field(default_factory=dict[str, Recurrence])
     """The recurrent layers without gates, whose gradients fade with each step."""
 
@@ -81,6 +84,7 @@ class RunFacts:
             narrowest=_narrowest(flow),
             only_layer=_only_layer(flow, types),
             data_node=next((name for name, kind in types.items() if kind.role is Role.SOURCE), None),
+            constant_loss=constant_loss(flow),
             recurrences=_recurrences(flow),
         )
 

@@ -12,9 +12,11 @@ from studio.document.model import Endpoint, Node
 from studio.document.weight_sharing import owner_of
 from studio.lowering.analysis.dataflow import Dataflow
 from studio.lowering.analysis.node_graph import NodeGraph
+from studio.lowering.checks.losses.formula_kinds import is_affine
 from studio.lowering.checks.value_paths import is_learned, is_linear_map, passes_values
 from studio.lowering.problems import quick_fixes
 from studio.lowering.problems.problem import Problem
+from studio.nodes.syntax_nodes import FORMULA
 
 _AVERAGES = ("nn.AvgPool", "nn.AdaptiveAvgPool", "nn.BatchNorm")
 """Layers of other groups that compute a linear map, in evaluation."""
@@ -74,6 +76,8 @@ def _stays_linear(graph: NodeGraph, name: str) -> bool:
     node_type = graph.types[name]
     if node_type.key in _ARRANGING:
         return False
+    if node_type.key == FORMULA:
+        return len(node_type.inputs) == 1 and is_affine(graph.document.nodes[name].params.get("expression"))
     if node_type.key in _AFFINE:
         others = graph.sources(name).keys() - {node_type.inputs[0].name}
         return all(is_learned(graph, name, port) for port in others)

@@ -49,7 +49,9 @@ def with_thresholds(flow: Dataflow, fix: Fix, end: Endpoint, threshold: float) -
     """
     metrics: list[str] = []
     for reader in value_readers(flow.graph, end):
-        values = flow.facts[reader.node].arguments.values if reader.node in flow.facts else {}
+        if reader.node not in flow.facts:
+            continue
+        values = flow.facts[reader.node].arguments.values
         current = values.get("threshold", 0.0)
         is_judge = flow.graph.types[reader.node].key in THRESHOLD_METRICS and values.get("num_classes", 1) == 1
         if is_judge and isinstance(current, (int, float)) and (0 < current < 1) is not (0 < threshold < 1):

@@ -72,6 +72,32 @@ def _kind(tree: ast.expr, kinds: Kinds) -> ValueKind | None:
             return None
 
 
+def is_affine(expression: object) -> bool:
+    """Whether a formula of one input only scales and shifts it."""
+    try:
+        return _is_affine(parse_formula(str(expression or EXPRESSION)).tree)
+    except ValueError:
+        return False
+
+
+def _is_affine(tree: ast.expr) -> bool:
+    match tree:
+        case ast.Name():
+            return True
+        case ast.UnaryOp(op=ast.USub(), operand=operand):
+            return _is_affine(operand)
+        case ast.BinOp(left=left, op=ast.Add() | ast.Sub(), right=right):
+            return all(_number(each) is not None or _is_affine(each) for each in (left, right))
+        case ast.BinOp(left=left, op=ast.Mult(), right=right):
+            return (_number(left) is not None and _is_affine(right)) or (
+                _is_affine(left) and _number(right) is not None
+            )
+        case ast.BinOp(left=left, op=ast.Div(), right=right):
+            return _is_affine(left) and _number(right) is not None
+        case _:
+            return False
+
+
 def _number(tree: ast.expr) -> float | None:
     if any(isinstance(each, ast.Name) and each.id != "pi" for each in ast.walk(tree)):
         return None
@@ -107,4 +133,4 @@ def _clamped(kind: ValueKind | None, limits: list[ast.expr], keywords: list[ast.
     return replace(kind, noun=noun, low=ends[0], high=ends[1])
 
 
-__all__ = ["formula_kind"]
+__all__ = ["formula_kind", "is_affine"]

@@ -23,6 +23,7 @@ from studio.lowering.checks.losses.value_kinds import (
 from studio.lowering.checks.value_paths import origin_of_values, value_path, values_at
 from studio.lowering.problems import quick_fixes
 from studio.lowering.problems.problem import Fix, Problem
+from studio.nodes.syntax_nodes import FORMULA
 from studio.nodes.types import Role
 
 LEAST_SHARE = 0.01
@@ -41,7 +42,11 @@ def output_range_problems(flow: Dataflow) -> Iterator[Problem]:
         key, value = activation_key(flow, before), flow.value(path[-1])
         if key in OVER_CLASSES and isinstance(value, Spec) and 1 in value.shape:
             continue  # the check of softmax reports a single number
-        kind = kind_of(flow, path[-1]) if key is not None else _of_recurrence(flow, before)
+        kind = (
+            kind_of(flow, path[-1])
+            if key is not None or flow.graph.types[before].key == FORMULA
+            else _of_recurrence(flow, before)
+        )
         if kind is None or not kind.is_bounded:
             continue
         values = _targets(flow, loss)

@@ -86,6 +86,16 @@ LAYERS = (
         "Padding lets a kernel be larger than the image, but weights that only meet zeros learn nothing.",
     ),
     Diagnosis(
+        "channels-last",
+        "Images with channels last",
+        "Convolutions expect channels in dimension 1; many files have them in the last one.",
+    ),
+    Diagnosis(
+        "reshape-mixes",
+        "Reshape instead of a transpose",
+        "A reshape keeps the order of values. Swapping two dimensions changes it.",
+    ),
+    Diagnosis(
         "few-embeddings",
         "Embedding too small",
         "An embedding looks up one row per index, so it needs more rows than the largest index.",
