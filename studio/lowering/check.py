@@ -23,8 +23,11 @@ from studio.lowering.checks.layers.dropout_checks import dropout_problems
 from studio.lowering.checks.layers.gradient_checks import gradient_problems
 from studio.lowering.checks.layers.initialization_checks import initialization_problems
 from studio.lowering.checks.layers.inplace_checks import inplace_problems
+from studio.lowering.checks.layers.layout_checks import layout_problems
 from studio.lowering.checks.layers.linear_chain_checks import linear_chain_problems
 from studio.lowering.checks.layers.normalization_checks import normalization_problems
+from studio.lowering.checks.layers.normalization_settings import normalization_setting_problems
+from studio.lowering.checks.layers.padding_windows import padding_window_problems
 from studio.lowering.checks.losses.loss_problems import loss_problems
 from studio.lowering.checks.memory_check import memory_problems
 from studio.lowering.checks.operation_checks import operation_problems
@@ -117,6 +120,9 @@ class Checker:
             *loss_problems(flow),
             *linear_chain_problems(flow),
             *normalization_problems(flow),
+            *normalization_setting_problems(flow),
+            *padding_window_problems(flow),
+            *layout_problems(flow),
             *dropout_problems(flow),
             *initialization_problems(flow),
             *inplace_problems(flow),

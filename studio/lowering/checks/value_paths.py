@@ -33,6 +33,21 @@ PASSING_KEYS = frozenset(
 """Nodes of other groups, or with several outputs, that only select, cast or detach the values of their first input."""
 
 
+PRODUCT, LEARNED = "ops.matmul", "nn.LearnedTensor"
+
+
+def is_linear_map(graph: NodeGraph, name: str) -> bool:
+    """Whether a node is a linear layer, or multiplies its input by a learned matrix."""
+    node_type = graph.types[name]
+    return node_type.group in LINEAR_GROUPS or (node_type.key == PRODUCT and is_learned(graph, name, "y"))
+
+
+def is_learned(graph: NodeGraph, name: str, port: str) -> bool:
+    """Whether the values of an input are those of a learned tensor."""
+    origin = origin_of_values(graph, name, port)
+    return origin is not None and graph.types[origin.node].key == LEARNED
+
+
 def passes_values(node_type: NodeType) -> bool:
     """Whether all outputs of a node are values of its first input, in another order, shape or dtype."""
     is_alone = node_type.group in PASSING_GROUPS and node_type.adapt is None  # ops.cat has several inputs
@@ -84,7 +99,7 @@ def value_readers(graph: NodeGraph, end: Endpoint) -> list[Endpoint]:
 def linear_behind(graph: NodeGraph, end: Endpoint) -> str | None:
     """The linear layer that computes the values of an output."""
     origin = value_path(graph, end)[-1].node
-    return origin if graph.types[origin].group in LINEAR_GROUPS else None
+    return origin if is_linear_map(graph, origin) else None
 
 
 def _is_passing_input(node_type: NodeType, port: str) -> bool:
@@ -93,6 +108,8 @@ def _is_passing_input(node_type: NodeType, port: str) -> bool:
 
 __all__ = [
     "LINEAR_GROUPS",
+    "is_learned",
+    "is_linear_map",
     "linear_behind",
     "origin_of_values",
     "passes_values",

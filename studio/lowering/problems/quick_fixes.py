@@ -85,8 +85,9 @@ def unfreeze(names: Iterable[str]) -> Fix:
     return Fix(title, lambda document: edits.set_flag(document, frozen, frozen=False))
 
 
-def freeze(name: str) -> Fix:
-    return Fix(f"Freeze {name}", lambda document: edits.set_flag(document, [name], frozen=True))
+def freeze(*names: str) -> Fix:
+    title = f"Freeze {' and '.join(names)}" if len(names) < 3 else f"Freeze {len(names)} layers"
+    return Fix(title, lambda document: edits.set_flag(document, names, frozen=True))
 
 
 def separate_weights(name: str) -> Fix:

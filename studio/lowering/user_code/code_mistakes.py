@@ -8,10 +8,12 @@ from functools import lru_cache
 
 from studio.lowering.user_code.code_findings import CodeFunction, Finding, Rule
 from studio.lowering.user_code.code_values import TensorNames
+from studio.lowering.user_code.gradient_rules import without_gradient
+from studio.lowering.user_code.initialization_rules import unusual_weights
 from studio.lowering.user_code.kept_rules import kept_tensors
 from studio.lowering.user_code.layer_rules import direct_forward, fixed_mode
 from studio.lowering.user_code.registration_rules import unregistered
-from studio.lowering.user_code.source_edits import edited, start_of
+from studio.lowering.user_code.source_edits import TextEdit, edited, start_of
 from studio.lowering.user_code.value_rules import (
     default_device,
     fixed_device,
@@ -27,6 +29,8 @@ RULES: tuple[Rule, ...] = (
     kept_tensors,
     fixed_mode,
     unregistered,
+    unusual_weights,
+    without_gradient,
     fixed_device,
     default_device,
     values_read,
@@ -65,11 +69,20 @@ def code_mistakes(source: str) -> tuple[CodeMistake, ...]:
 
 def _mistake(source: str, found: list[Finding]) -> CodeMistake:
     first = found[0]
-    edits = {edit: None for each in found for edit in each.edits}
-    corrected = edited(source, edits) if all(each.edits for each in found) else None
+    corrected = edited(source, _separate_edits(found)) if all(each.edits for each in found) else None
     if corrected is not None and (left := [each for each in code_mistakes(corrected) if each.code == first.code]):
-        corrected = left[0].source  # such as float() of what was a number before
+        corrected = left[0].source  # such as float() of what was a number before, or the next of two lines to remove
     return CodeMistake(first.code, first.node.lineno, first.message, first.title, corrected)
+
+
+def _separate_edits(found: list[Finding]) -> list[TextEdit]:
+    """The edits of findings, without those that overlap with earlier ones."""
+    edits: list[TextEdit] = []
+    for each in found:
+        new = [edit for edit in each.edits if edit not in edits]
+        if all(edit.end <= other.start or other.end <= edit.start for edit in new for other in edits):
+            edits += new
+    return edits
 
 
 def code_functions(source: str) -> list[CodeFunction]:

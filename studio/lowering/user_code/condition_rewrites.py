@@ -10,9 +10,15 @@ from studio.lowering.user_code.code_mistakes import code_functions
 from studio.lowering.user_code.source_edits import TextEdit, edited, end_of, start_of
 from studio.nodes.python_source import CodeError
 
+REPETITIONS = 16
+"""Repetitions that replace a `while` on a tensor, whose number nothing but values determines."""
+
 
 def without_conditions(source: str) -> str | None:
-    """The source with `engine.where` instead of each `if` on a tensor; None if one of them cannot be rewritten."""
+    """The source with `engine.where` instead of each `if` and `while` on a tensor; None if one cannot be rewritten.
+
+    A loop has a limited number of repetitions then.
+    """
     edits: list[TextEdit] = []
     try:
         for function in code_functions(source):
@@ -30,11 +36,33 @@ def _rewrites(function: CodeFunction) -> Iterator[TextEdit | None]:
         for statement in body:
             match statement:
                 case ast.While(test=test) if function.tensors.holds(test):
-                    yield None
+                    yield _bounded(statement)
                 case ast.If(test=test) if function.tensors.holds(test):
                     yield _choice(statement, body)
                 case _:
                     pass
+
+
+def _bounded(statement: ast.While) -> TextEdit | None:
+    """An edit for `while test: x = a`."""
+    match statement:
+        case ast.While(test=test, body=[ast.Assign(targets=[ast.Name(id=name)], value=value)], orelse=[]):
+            pass
+        case ast.While(
+            test=test, body=[ast.AugAssign(target=ast.Name(id=name) as target, op=op, value=new)], orelse=[]
+        ):
+            value = ast.BinOp(target, op, new)
+        case _:
+            return None
+    indent = " " * (statement.col_offset + 4)
+    loop = f"for _ in range({REPETITIONS}):\n{indent}{_assigned(name, test, value, name)}"
+    return TextEdit(start_of(statement), end_of(statement), loop)
+
+
+def has_loop(source: str) -> bool:
+    """Whether a rewrite of the source limits the repetitions of a loop."""
+    found = (statement for each in code_functions(source) for body in each.bodies() for statement in body)
+    return any(isinstance(each, ast.While) for each in found)
 
 
 def _choice(statement: ast.If, body: list[ast.stmt]) -> TextEdit | None:
@@ -69,4 +97,4 @@ def _where(test: ast.expr, value: ast.expr, alternative: ast.expr) -> str:
     return f"engine.where({ast.unparse(test)}, {ast.unparse(value)}, {ast.unparse(alternative)})"
 
 
-__all__ = ["without_conditions"]
+__all__ = ["REPETITIONS", "has_loop", "without_conditions"]

@@ -217,6 +217,19 @@ import numpy as np
 def scaled(input):
     return input.relu() / (1 + float(np.asarray(input.detach()).max()))
 """
+_ZEROS = _module(
+    "self.layer = nn.Linear(32, 32)\nself.gate = nn.Linear(32, 32)\nnn.init.zeros_(self.layer.weight)\n"
+    "nn.init.zeros_(self.gate.weight)",
+    "return self.gate(self.layer(input).relu()).relu()",
+)
+_EQUAL = _module(
+    "self.layer = nn.Linear(32, 32)\nfor each in self.modules():\n    if isinstance(each, nn.Linear):\n"
+    "        each.weight.data.fill_(0.1)",
+    "return self.layer(input).relu()",
+)
+_LARGE = _module("self.weight = nn.Parameter(engine.randn(32, 32) * 20)", "return (input @ self.weight).tanh()")
+_DETACHED = "def shifted(input):\n    y = input.detach()\n    return (y + 1).relu()\n"
+_COMPARED = "def above(input):\n    return (input > 0).float()\n"
 _UNTRUSTED = """\
 def rectified(input):
     return input.relu()  # not trusted
@@ -257,6 +270,11 @@ CODE: tuple[Mistake, ...] = (
     _mistake("appended_layers", "code-unregistered", _APPENDED),
     _mistake("layer_made_in_forward", "code-unregistered", _MADE_IN_FORWARD, goal=_LEARNED),
     _mistake("tensor_as_parameter", "code-unregistered", _PLAIN_TENSOR),
+    _mistake("weights_of_zeros", "code-initialization", _ZEROS, goal=_LEARNED),
+    _mistake("equal_weights_of_all_layers", "code-initialization", _EQUAL),
+    _mistake("matrix_of_large_weights", "code-initialization", _LARGE),
+    _mistake("detached_result", "code-no-gradient", _DETACHED, goal=_LEARNED),
+    _mistake("compared_result", "code-no-gradient", _COMPARED, has_fix=False),
     _mistake("fixed_device", "code-device", _FIXED_DEVICE),
     _mistake("tensor_moved", "code-device", _MOVED),
     _mistake("item_in_forward", "code-read-back", _ITEM, goal=_LEARNED),

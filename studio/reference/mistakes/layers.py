@@ -6,6 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from msgspec.structs import replace
 
 from studio.document.blocks.block_nodes import type_of
@@ -331,6 +332,92 @@ _WINDOWS = (
     ),
 )
 
-LAYERS: tuple[Mistake, ...] = (*_CHAINS, *_NORMS, *_DROPOUTS, *INITIALIZATION, *_IN_PLACE, *_GRADIENTS, *_WINDOWS)
+
+def _matrices(_: Path) -> Document:
+    """A linear layer, a learned bias and a product with a learned matrix."""
+    return digits(
+        {"flatten": _FLAT, "hidden": _linear()},
+        last="scores",
+        bias=Node("nn.LearnedTensor", {"size": [32]}),
+        sum="ops.add",
+        matrix=Node("nn.LearnedTensor", {"size": [32, 10], "initialization": "xavier_normal"}),
+        scores="ops.matmul",
+        wires=["hidden.output -> sum.x", "bias.output -> sum.y", "sum.output -> scores.x", "matrix.output -> scores.y"],
+        adam=_FAST,
+    )
+
+
+def _two_cut_layers(_: Path) -> Document:
+    layers = {"conv1": _conv(), "relu1": "nn.ReLU", "conv2": _conv(), "relu2": "nn.ReLU", "flat": _FLAT}
+    wires = ["flat.output -> cut.input", "cut.output -> scores.input"]
+    return digits(layers, last="scores", cut="ops.detach", scores=_SCORES, wires=wires, adam=_FAST)
+
+
+def _normalized(**params: Any) -> Callable[[Path], Document]:
+    hidden = _linear(bias=False)
+    norm = Node("nn.BatchNorm1d", {**params})
+    return _project({"flatten": _FLAT, "hidden": hidden, "norm": norm, "relu": "nn.ReLU", "scores": _SCORES})
+
+
+def _channels_last(folder: Path) -> Document:
+    random = np.random.default_rng(0)
+    classes = np.arange(120) % 2
+    images = random.normal(size=(120, 12, 12, 3)) + classes[:, None, None, None]
+    np.savez(folder / "images.npz", x=images.astype(np.float32), y=classes)
+    layers = {"conv": _conv(), "relu": "nn.ReLU", "flat": _FLAT, "scores": linear(2)}
+    return network(Node("data.NPY", {"path": "images.npz"}), layers, "nn.CrossEntropyLoss")
+
+
+_LAYOUT = (
+    Mistake("product_with_a_learned_matrix", "no-activation", "scores", _matrices),
+    Mistake("detach_behind_two_layers", "no-gradient", "cut", _two_cut_layers),
+    Mistake("running_averages_that_stay", "running-averages", "norm", _normalized(momentum=0.0), goal=_LEARNED),
+    Mistake("running_averages_of_one_batch", "running-averages", "norm", _normalized(momentum=0.99)),
+    Mistake("eps_above_the_variance", "normalization-epsilon", "norm", _normalized(eps=10.0)),
+    Mistake(
+        "kernel_that_meets_padding",
+        "kernel-in-padding",
+        "conv2",
+        _project(
+            {
+                "conv1": _conv(),
+                "relu1": "nn.ReLU",
+                "pool": Node("nn.MaxPool2d", {"kernel_size": 4}),
+                "conv2": _conv(kernel_size=11, padding=5),
+                "relu2": "nn.ReLU",
+                "flat": _FLAT,
+                "scores": _SCORES,
+            }
+        ),
+    ),
+    Mistake("images_with_channels_last", "channels-last", "conv", _channels_last),
+    Mistake(
+        "reshape_as_transpose",
+        "reshape-mixes",
+        "turned",
+        lambda _: network(
+            "data.Sequences",
+            {
+                "turned": Node("ops.reshape", {"shape": ["N", 2, 20]}),
+                "conv": Node("nn.Conv1d", {"out_channels": 8, "kernel_size": 3}),
+                "relu": "nn.ReLU",
+                "flat": _FLAT,
+                "sum": linear(1),
+            },
+            "nn.MSELoss",
+        ),
+    ),
+)
+
+LAYERS: tuple[Mistake, ...] = (
+    *_LAYOUT,
+    *_CHAINS,
+    *_NORMS,
+    *_DROPOUTS,
+    *INITIALIZATION,
+    *_IN_PLACE,
+    *_GRADIENTS,
+    *_WINDOWS,
+)
 
 __all__ = ["LAYERS"]

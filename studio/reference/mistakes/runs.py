@@ -155,6 +155,16 @@ def _recurrence_without_clipping(_: Path) -> Document:
     return made_of(nodes, wires)
 
 
+def _recurrence_that_forgets(_: Path) -> Document:
+    """A recurrence of 64 steps without gates, whose last step is read."""
+    layers: Nodes = {
+        "rnn": Node("nn.RNN", {"hidden_size": 32}),
+        "last": Node("ops.select", {"dim": 1, "index": -1}),
+        "estimate": _linear(1),
+    }
+    return network(Node("data.Sequences", {"length": 64}), layers, "nn.MSELoss", optimizer=_adam(3e-3))
+
+
 def _shifted_tanh(_: Path) -> Document:
     """A bias of 20 before a tanh."""
     return digits(
@@ -205,6 +215,15 @@ def _few_samples(folder: Path) -> Document:
 def _random_labels(folder: Path) -> Document:
     random = np.random.default_rng(0)
     return _arrays(folder, random.normal(size=(1200, 16)), random.integers(0, 4, 1200), 64)
+
+
+def _random_numbers(folder: Path) -> Document:
+    """Numbers without a relation to the inputs."""
+    random = np.random.default_rng(0)
+    inputs, targets = (random.normal(size=(1200, width)).astype(np.float32) for width in (16, 1))
+    np.savez(folder / "numbers.npz", x=inputs, y=targets)
+    layers: Nodes = {"hidden": _linear(64), "relu": "nn.ReLU", "estimate": _linear(1)}
+    return network(Node("data.NPY", {"path": "numbers.npz"}), layers, "nn.MSELoss", optimizer=_adam(3e-3))
 
 
 def _narrow_layer(_: Path) -> Document:
@@ -346,9 +365,11 @@ RUNS: tuple[Mistake, ...] = (
     ),
     Mistake("sigmoids_of_numbers", "vanishing-gradients", "linear1", _sigmoids_of_numbers, "run", epochs=8),
     Mistake("recurrence_without_clipping", "exploding-gradients", "rnn", _recurrence_without_clipping, "run", epochs=3),
+    Mistake("recurrence_that_forgets", "vanishing-gradients", "rnn", _recurrence_that_forgets, "run", epochs=6),
     Mistake("tanh_after_bias", "saturated-units", "tanh", _shifted_tanh, "run", epochs=8),
     Mistake("few_samples", "overfitting", "adam", _few_samples, "run", epochs=25),
     Mistake("random_labels", "unrelated-targets", "digits", _random_labels, "run", has_fix=False, epochs=12),
+    Mistake("random_numbers", "unrelated-targets", "data", _random_numbers, "run", has_fix=False, epochs=12),
     Mistake(
         "random_labels_with_small_steps",
         "unrelated-targets",

@@ -57,6 +57,10 @@ def _moons_with(scores: int) -> Document:
     return network("data.Moons", {"scores": linear(scores)}, "nn.CrossEntropyLoss")
 
 
+def _formula(expression: str) -> Node:
+    return Node("studio.Formula", {"expression": expression})
+
+
 _ACTIVATIONS = (
     Mistake("softmax_before_cross_entropy", "squashed-scores", "softmax", _softmax_before_cross_entropy, goal=LEARNED),
     Mistake("softmax_of_a_block_before_cross_entropy", "squashed-scores", "head.a", _softmax_in_a_block),
@@ -111,6 +115,39 @@ _ACTIVATIONS = (
         "a",
         lambda _: classifier("nn.Tanh", LOG_SOFTMAX, loss="nn.NLLLoss"),
     ),
+    Mistake("softmax_in_a_formula", "squashed-scores", "a", lambda _: classifier(_formula("softmax(x / 2, dim=1)"))),
+    Mistake(
+        "sigmoid_in_a_formula",
+        "squashed-scores",
+        "b",
+        lambda _: answers(
+            VECTOR,
+            _formula("1 / (1 + exp(-x))"),
+            loss="nn.BCEWithLogitsLoss",
+            accuracy=Node("metrics.BinaryAccuracy", {"threshold": 0.5}),
+        ),
+    ),
+    Mistake(
+        "sigmoid_that_a_metric_reads_behind_a_reshape",
+        "squashed-scores",
+        "a",
+        lambda _: answers(
+            "nn.Sigmoid",
+            VECTOR,
+            loss="nn.BCEWithLogitsLoss",
+            accuracy=Node("metrics.BinaryAccuracy", {"threshold": 0.5}),
+        ),
+    ),
+    Mistake(
+        "log_softmax_in_a_formula", "squashed-scores", "a", lambda _: classifier(_formula("log(softmax(x, dim=1))"))
+    ),
+    Mistake(
+        "limited_softmax_before_cross_entropy",
+        "squashed-scores",
+        "a",
+        lambda _: classifier("nn.Softmax", Node("ops.clamp", {"min": 1e-7, "max": 0.9999999})),
+    ),
+    Mistake("relu_in_a_formula", "relu-on-scores", "a", lambda _: classifier(_formula("maximum(x, 0)"))),
     Mistake("dropout_before_cross_entropy", "dropout-on-scores", "a", lambda _: classifier("nn.Dropout")),
 )
 
@@ -127,6 +164,12 @@ _PROBABILITIES = (
         "no-probabilities",
         "loss",
         lambda _: answers(VECTOR, loss="nn.BCELoss", accuracy=Node("metrics.BinaryAccuracy", {"threshold": 0.5})),
+    ),
+    Mistake(
+        "scores_as_probabilities_that_a_metric_compares_with_zero",
+        "no-probabilities",
+        "loss",
+        lambda _: answers(VECTOR, loss="nn.BCELoss", accuracy="metrics.BinaryAccuracy"),
     ),
     Mistake("tanh_as_probabilities", "no-probabilities", "a", lambda _: answers("nn.Tanh", VECTOR, loss="nn.BCELoss")),
     Mistake(
@@ -168,6 +211,12 @@ _PROBABILITIES = (
         "a",
         lambda _: classifier(Node("nn.LogSoftmax", {"dim": 0}), loss="nn.NLLLoss"),
         goal=LEARNED,
+    ),
+    Mistake(
+        "softmax_over_the_batch_in_a_formula",
+        "softmax-over-batch",
+        "a",
+        lambda _: classifier(_formula("log_softmax(x, dim=0)"), loss="nn.NLLLoss"),
     ),
     Mistake(
         "softmax_over_time",

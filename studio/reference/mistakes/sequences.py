@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
+import numpy as np
+
 from studio.document.model import Document, Node
 from studio.reference.mistakes.mistake import Goal, Mistake
-from studio.reference.mistakes.networks import chain
+from studio.reference.mistakes.networks import chain, linear, network
 from studio.reference.mistakes.projects import digits, document
 
 Layers = dict[str, str | Node]
@@ -165,6 +167,20 @@ _ALONG_FEATURES = (
                 "relu": "nn.ReLU",
                 "time_first": Node("ops.transpose", {"dim0": 1, "dim1": 2}),
                 "scores": SCORES,
+            },
+        ),
+    ),
+    Mistake(
+        "convolution_over_the_features_of_a_series",
+        "sequence-along-features",
+        "conv",
+        _planted(
+            series,
+            {
+                "conv": Node("nn.Conv1d", {"out_channels": 8, "kernel_size": 1}),
+                "relu": "nn.ReLU",
+                "flat": "nn.Flatten",
+                "sum": _SUM,
             },
         ),
     ),
@@ -336,6 +352,16 @@ _STEPS = (
     ),
 )
 
+
+def _words(folder: Path) -> Document:
+    """Sentences of 12 of 200 words, as whole numbers."""
+    words = np.random.default_rng(0).integers(0, 200, (600, 12))
+    np.savez(folder / "words.npz", x=words, y=(words < 100).sum(1) % 3)
+    layers: Layers = {"hidden": Node("nn.Linear", {"out_features": 16}), "relu": "nn.ReLU", "scores": linear(3)}
+    floats = {"float": Node("transforms.ToFloat")}
+    return network(Node("data.NPY", {"path": "words.npz"}), layers, "nn.CrossEntropyLoss", transforms=floats)
+
+
 _TOKENS = (
     Mistake(
         "tokens_as_numbers_in_a_linear_layer",
@@ -373,6 +399,7 @@ _TOKENS = (
         "gru",
         _planted(text, {"column": Node("ops.unsqueeze", {"dim": -1}), "gru": _GRU, "scores": SCORES}),
     ),
+    Mistake("numbers_of_words_in_a_file", "tokens-as-numbers", "hidden", _words, stage="data"),
     Mistake(
         "embedding_without_rare_tokens",
         "few-embeddings",

@@ -147,6 +147,19 @@ TARGETS = (
     Mistake("scores_as_rates", "rates-of-counts", "loss", lambda _: counts(log_input=False)),
     Mistake("rates_as_logarithms", "rates-of-counts", "loss", lambda _: counts("nn.Softplus")),
     Mistake("softmax_of_a_single_number", "softmax-over-one", "a", lambda _: regression("nn.Softmax")),
+    Mistake(
+        "targets_smoothed_away",
+        "loss-setting",
+        "loss",
+        lambda _: classifier(loss=Node("nn.CrossEntropyLoss", {"label_smoothing": 1.0})),
+        goal=Goal("val_loss", 1.2, epochs=6, is_highest=True),
+    ),
+    Mistake(
+        "class_that_the_loss_ignores",
+        "loss-setting",
+        "loss",
+        lambda _: classifier(loss=Node("nn.CrossEntropyLoss", {"ignore_index": 3})),
+    ),
     Mistake("loss_with_weight_zero", "zero-weight", "total", _zero_weight),
     Mistake(
         "weights_of_two_classes",

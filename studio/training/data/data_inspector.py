@@ -42,7 +42,10 @@ REPLACED = {
 """Codes of problems of samples, with the problems of the check that have the same cause."""
 
 
-COVERED = {"unscaled-inputs": frozenset({"tokens-as-numbers"})}
+COVERED = {
+    "unscaled-inputs": frozenset({"tokens-as-numbers", "channels-last"}),
+    "numbers-as-classes": frozenset({"wrong-target"}),
+}
 """Codes of problems of samples that are consequences of problems of the check."""
 
 

@@ -17,6 +17,9 @@ MIN_SECONDS = 0.002
 """Shorter waits per batch are ignored."""
 MIN_TOTAL, _SMALL_SHARE_FACTOR = 2.0, 2
 """Seconds that a run must have waited in total, and how many times as many if that is less than half of the time."""
+_LONG_WAIT, _MIN_TOTAL_OF_LONG_WAITS = 0.01, 0.5
+"""Seconds per batch from which a wait that is about the same in all steps is no accident of a machine under load, and
+how many a run must have waited in total then."""
 MIN_STEPS = 20
 """Steps before the measurement is reliable."""
 
@@ -27,7 +30,8 @@ def find_slow_data(times: StepTimes, document: Document, catalogue: Catalogue) -
         return None
     waiting, seconds = times.waiting, times.seconds
     share = waiting / seconds if seconds > 0 else 0.0
-    total = MIN_TOTAL if share >= 0.5 else _SMALL_SHARE_FACTOR * MIN_TOTAL
+    is_long = share >= 0.5 and times.least_waiting >= max(_LONG_WAIT, waiting / 2)
+    total = _MIN_TOTAL_OF_LONG_WAITS if is_long else MIN_TOTAL if share >= 0.5 else _SMALL_SHARE_FACTOR * MIN_TOTAL
     if share < SHARE or waiting < MIN_SECONDS or waiting * times.count < total:
         return None
     return _problem(document, catalogue, share, seconds)

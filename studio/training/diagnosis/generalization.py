@@ -21,6 +21,9 @@ vary from epoch to epoch."""
 _MEMORIZED, _MEMORIZED_RISE = 0.15, 1.1
 """Ratio of the training loss to that in the epoch of the minimum at which samples are memorized, and the smaller ratio
 of the validation loss to its minimum that is a warning then."""
+_MEMORIZED_LOSS, _LEVEL_EPOCHS, _LEVEL = 0.01, 8, 0.05
+"""Ratio of the training to the validation loss at which samples are memorized, and the epochs in which the
+validation loss varies by no more than a share."""
 _HARD = 0.3
 """Ratio of the lowest validation loss to that of the untrained network above which most of the task is not solved."""
 _SMALL = 0.05
@@ -34,6 +37,8 @@ _UNRELATED = 0.98
 _FITTED = 0.9
 """Ratio of the training loss to that of the untrained network. A network that does not even fit its training samples
 may only need more time."""
+_BELOW = 0.93
+"""Ratio of the training loss to that of the best constant below which training samples are memorized."""
 _UNRELATED_EPOCHS = 5
 _MEMORIZES, _TRANSFERRED = 0.004, 0.2
 """Share of the training loss that memorizing samples gains, and share of it that the validation loss gains, too."""
@@ -57,6 +62,8 @@ def find_overfitting(curves: TrainingCurves, facts: RunFacts) -> Problem | None:
     best, lowest = min(validated, key=lambda pair: pair[1])
     now, last = validated[-1]
     after = [value for each, value in validated if each.epoch > best.epoch]
+    if (memorized := _memorized(validated, curves, facts)) is not None:
+        return memorized
     if lowest <= 0 or len(after) < _RISING_EPOCHS:
         return None
     is_rising = after[-1] >= OVERFITTED * lowest and all(later > earlier for earlier, later in pairwise(after))
@@ -89,20 +96,43 @@ def find_overfitting(curves: TrainingCurves, facts: RunFacts) -> Problem | None:
     return Problem("warning", "overfitting", message, node=facts.optimizer, fix=fix, evidence=evidence)
 
 
+def _memorized(validated: Sequence[tuple[fit.Epoch, float]], curves: TrainingCurves, facts: RunFacts) -> Problem | None:
+    """Training samples that are memorized while the validation loss has been level, and high, for epochs."""
+    recent = [value for _, value in validated[-_LEVEL_EPOCHS:]]
+    now, last = validated[-1]
+    if len(validated) <= _LEVEL_EPOCHS or min(recent) < _HARD * curves.first or facts.starts_trained:
+        return None
+    if now.train_loss > _MEMORIZED_LOSS * last or max(recent) > (1 + _LEVEL) * min(recent) or now.train_loss < 0:
+        return None
+    since = next(each for each, value in validated if value <= (1 + _LEVEL) * min(recent))
+    message = (
+        f"The network overfits: since epoch {since.epoch} the validation loss stays at {last:.3g} while the training "
+        f"loss fell from {since.train_loss:.3g} to {now.train_loss:.3g}, so it memorizes the training samples. "
+        "Set patience to 3, so that training stops soon after its best epoch, or add dropout or data."
+    )
+    evidence = {"since_epoch": since.epoch, "val_loss": last, "train_loss": now.train_loss, "epoch": now.epoch}
+    fix = _training_fix("patience", 3, "It saves the time after the best epoch.")
+    return Problem("warning", "overfitting", message, node=facts.optimizer, fix=fix, evidence=evidence)
+
+
 def find_unrelated_targets(curves: TrainingCurves, facts: RunFacts) -> Problem | None:
     """A validation loss that never got better than that of the untrained network, whatever was learned."""
     validated = [each.val_loss for each in curves.epochs if each.val_loss is not None]
     if len(validated) < _UNRELATED_EPOCHS or curves.steps < _UNRELATED_STEPS or curves.first <= 0:
         return None
     start = validated[0]
-    if min(validated) < _UNRELATED * curves.first or min(validated) < _UNRELATED * start:
+    constant, is_worse = facts.constant_loss, False
+    if constant is not None:  # a network with a bias reaches it at once, whatever its inputs are
+        is_worse = curves.epochs[-1].train_loss <= _BELOW * constant and min(validated) >= _UNRELATED * constant
+    if not is_worse and (min(validated) < _UNRELATED * curves.first or min(validated) < _UNRELATED * start):
         return None
-    is_fitted = curves.epochs[-1].train_loss <= _FITTED * curves.first
+    is_fitted = is_worse or curves.epochs[-1].train_loss <= _FITTED * curves.first
     if not is_fitted and (facts.is_recurrent or not _only_memorizes(curves.epochs)):
         return None
+    reference = _reference(curves, constant if is_worse else None)
     message = (
         f"The network learns nothing that holds for validation data: the validation loss stays at "
-        f"{min(validated):.3g} or more, that of the untrained network ({curves.first:.3g}), while the training loss "
+        f"{min(validated):.3g} or more, that of {reference}, while the training loss "
         f"fell to {curves.epochs[-1].train_loss:.3g}. "
         "Look in the Data panel whether the targets belong to the inputs."
     )
@@ -113,6 +143,12 @@ def find_unrelated_targets(curves: TrainingCurves, facts: RunFacts) -> Problem |
         "epoch": curves.epochs[-1].epoch,
     }
     return Problem("warning", "unrelated-targets", message, node=facts.data_node, evidence=evidence)
+
+
+def _reference(curves: TrainingCurves, constant: float | None) -> str:
+    if constant is not None:
+        return f"a constant output ({constant:.3g})"
+    return f"the untrained network ({curves.first:.3g})"
 
 
 def _only_memorizes(epochs: Sequence[fit.Epoch]) -> bool:

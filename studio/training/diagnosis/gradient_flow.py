@@ -31,6 +31,12 @@ _VANISHED_EARLY, _USUAL_STEPS = 1e-3, 100
 """The same in fewer steps, in which sound networks can be flat, too."""
 _DEEP = 4
 """Weights that a gradient passes before one calls a network deep; recurrent layers count as deep."""
+_RECURRENT_STEPS = 60
+_FORGOTTEN = 1e-9
+"""Share of a gradient that is left after all steps of a sequence, below which it is nothing."""
+_CONSTANT = 0.25
+"""Ratio of the spread of outputs to the usual error below which they are the same for all samples."""
+_RECURRENT_PARAMS = ("input_size", "hidden_size", "num_layers", "bias", "batch_first", "dropout", "bidirectional")
 CLIP_NORM = 1.0
 _NORMS = {"nn.Linear": "nn.LayerNorm", "nn.Conv2d": "nn.BatchNorm2d", "nn.Conv1d": "nn.BatchNorm1d"}
 """Normalization after a layer."""
@@ -44,16 +50,52 @@ def find_vanishing_gradients(curves: TrainingCurves, facts: RunFacts) -> Problem
 
 def find_blocked_gradients(curves: TrainingCurves, facts: RunFacts) -> Problem | None:
     """In a curve that fell at first and is level: as in a flat one, if the gradient is a tiny fraction."""
-    if curves.steps < _BLOCKED_STEPS or not curves.is_late(1 / 2):
+    return _vanishing(curves, facts, BLOCKED) if _is_level(curves, _BLOCKED_STEPS) else None
+
+
+def find_forgetting(curves: TrainingCurves, facts: RunFacts, *, is_flat: bool) -> Problem | None:
+    """In a flat or level curve: a simple recurrence over many steps, the first of them without a gradient.
+
+    At each step back, a gradient is multiplied by about the spectral radius of the recurrent weights: of a random
+    matrix, its norm divided by the square root of its size.
+    """
+    if not curves.observations or not (is_flat or _is_level(curves, _RECURRENT_STEPS)):
         return None
+    last = curves.observations[-1]
+    if not is_flat and _output_spread(last) > _CONSTANT * math.sqrt(max(curves.recent(), 0.0)):
+        return None  # it has learned more than the mean of its targets
+    for node, recurrence in facts.recurrences.items():
+        figures = last.parameters.get(f"{node}.weight_hh_l0", {})
+        factor = figures.get("norm", 0.0) / math.sqrt(recurrence.hidden_size)
+        if not 0 < factor < 1 or recurrence.steps * math.log10(factor) > math.log10(_FORGOTTEN):
+            continue
+        message = (
+            f"The gradient vanishes in {node}: each step back multiplies it by about {factor:.2g}, so over "
+            f"{recurrence.steps:,} steps nothing is left of it, and the loss stays at {curves.recent():.3g}. Use GRU, "
+            "or shorter sequences."
+        )
+        evidence = {"factor": factor, "steps": recurrence.steps, "loss": curves.recent(), "step": curves.steps}
+        fix = None if "." in node else quick_fixes.retype(node, "nn.GRU", keep=_RECURRENT_PARAMS)
+        return Problem("warning", "vanishing-gradients", message, node=node, fix=fix, evidence=evidence)
+    return None
+
+
+def _output_spread(observed: fit.Observed) -> float:
+    """Standard deviation of the outputs of the last layer."""
+    figures = list(observed.layers.values())
+    return figures[-1].get("std", math.inf) if figures else math.inf
+
+
+def _is_level(curves: TrainingCurves, steps: int) -> bool:
+    """Whether the later half of a curve gained almost nothing, and its loss is high."""
+    if curves.steps < steps or not curves.is_late(1 / 2):
+        return False
     quarter = curves.steps // 4
     before, now = (curves.window(start, start + quarter) for start in (2 * quarter, curves.steps - quarter))
     gained = before.mean - now.mean
     if gained > max(_LEVEL * before.mean, 2 * math.hypot(before.error, now.error)):
-        return None
-    if now.mean < _HIGH_LEVEL * curves.first:
-        return None
-    return _vanishing(curves, facts, BLOCKED)
+        return False
+    return now.mean >= _HIGH_LEVEL * curves.first
 
 
 def _vanishing(curves: TrainingCurves, facts: RunFacts, most: float) -> Problem | None:
@@ -147,14 +189,15 @@ def _remedy(squashing: list[str]) -> str:
 
 def _replace(squashing: list[str], facts: RunFacts) -> Fix | None:
     """Use ReLU for the activations that squash, with normalization before each that follows a layer directly."""
-    if not squashing:
-        return None
     steps = [quick_fixes.retype(name, "nn.ReLU") for name in squashing]
+    if not squashing:
+        squashing = [name for name, kind in facts.types.items() if kind.category == "activation"]
     norms = {name: _NORMS[key] for name in squashing if (key := _source_type(name, facts)) in _NORMS}
     if any("." in name for name in squashing) or not norms:
-        return quick_fixes.all_of(steps, "Use ReLU")
+        return quick_fixes.all_of(steps, "Use ReLU") if steps else None
     inserted = [quick_fixes.insert(Endpoint(name, "input"), Node(norm), title="") for name, norm in norms.items()]
-    return quick_fixes.all_of([*steps, *inserted], "Use ReLU and normalization")
+    title = "Use ReLU and normalization" if steps else "Insert normalization before the activations"
+    return quick_fixes.all_of([*steps, *inserted], title)
 
 
 def _source_type(name: str, facts: RunFacts) -> str:
@@ -167,4 +210,11 @@ def _times(ratio: float) -> str:
     return f"{ratio:.1e} times"
 
 
-__all__ = ["CLIP_NORM", "exploding_gradients", "find_blocked_gradients", "find_vanishing_gradients", "is_exploding"]
+__all__ = [
+    "CLIP_NORM",
+    "exploding_gradients",
+    "find_blocked_gradients",
+    "find_forgetting",
+    "find_vanishing_gradients",
+    "is_exploding",
+]

@@ -7,7 +7,7 @@ from functools import partial
 from engine.compiler import Explanation
 from studio.lowering.problems.problem import Fix, Problem
 from studio.lowering.user_code.code_problems import changed_source
-from studio.lowering.user_code.condition_rewrites import without_conditions
+from studio.lowering.user_code.condition_rewrites import REPETITIONS, has_loop, without_conditions
 from studio.nodes.python_node import source_of
 from studio.training.diagnosis.run_facts import RunFacts
 
@@ -35,7 +35,8 @@ def find_graph_breaks(explanation: Explanation, step_seconds: float, facts: RunF
     message = (
         f"{node} interrupts the compiled training step {times}, which costs {share:.0%} of its time "
         f"({1000 * outside:.2g} of {1000 * step_seconds:.2g} ms): its code needs values of tensors in Python. "
-        "Compute with tensors instead of item(), float() or if on their values; the Compile panel shows the lines."
+        "Compute with tensors instead of item(), float(), if or while on their values; the Compile panel shows the "
+        "lines."
     )
     evidence = {"breaks": count, "share": share, "seconds": outside, "step_seconds": step_seconds}
     fix = None if node is None else _fix(node, facts)
@@ -45,10 +46,12 @@ def find_graph_breaks(explanation: Explanation, step_seconds: float, facts: RunF
 def _fix(node: str, facts: RunFacts) -> Fix | None:
     """Choose between tensors instead of a condition on their values, if that is all that needs them."""
     document = facts.document
-    changed = without_conditions(source_of(document.nodes[node].params)) if node in document.nodes else None
+    source = source_of(document.nodes[node].params) if node in document.nodes else ""
+    changed = without_conditions(source)
     if changed is None:
         return None
-    return Fix("Use engine.where", partial(changed_source, name=node, source=changed))
+    limit = f", with at most {REPETITIONS} repetitions" if has_loop(source) else ""
+    return Fix(f"Use engine.where{limit}", partial(changed_source, name=node, source=changed))
 
 
 __all__ = ["MIN_STEP", "find_graph_breaks"]

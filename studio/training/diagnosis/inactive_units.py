@@ -19,6 +19,8 @@ _MIN_STEPS = 50
 _MIN_OBSERVED_STEP = 10
 SATURATED = 0.8
 """Share of outputs on the flat parts in a flat curve."""
+CONSTANT = 1e-5
+"""Spread of the outputs of an activation below which they are one value."""
 _RECTIFIERS = {"nn.ReLU": "nn.LeakyReLU", "nn.ReLU6": "nn.LeakyReLU"}
 
 
@@ -56,8 +58,11 @@ def find_saturation(curves: TrainingCurves, facts: RunFacts) -> Problem | None:
         return None
     last = curves.observations[-1]
     for path in _hidden(last):
-        share = last.layers[path].get("saturated", 0.0)
-        node = facts.node_of(path)
+        node, figures = facts.node_of(path), last.layers[path]
+        is_constant = (
+            path in facts.types and facts.types[path].category == "activation" and figures.get("std", 1.0) < CONSTANT
+        )
+        share = 1.0 if is_constant else figures.get("saturated", 0.0)
         if share >= SATURATED and node is not None:
             message = (
                 f"{share:.0%} of the outputs of {node} are saturated, where the gradient is almost 0, and the loss "

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from itertools import pairwise
 
+from studio.lowering.problems import quick_fixes
 from studio.lowering.problems.problem import Fix, Problem
 from studio.training.diagnosis.run_facts import RunFacts, rounded_rate
 from studio.training.diagnosis.training_curves import WINDOWS, TrainingCurves, Window, update_ratio
@@ -32,6 +33,8 @@ _SLOW_STEPS, _FEW_SLOW_STEPS = 100, 30
 """Steps before a rate is called too low, and how many suffice at the end of a shorter run."""
 _SLOW_STARTERS, _LONG_START = frozenset({"optim.RAdam"}), 1000
 """Optimizers that begin with a fraction of their step size, and the steps after which it is nearly whole."""
+_FEW_EPOCHS = 4
+"""Epochs whose losses show how a rate works, where batches of a short run vary too much."""
 _SLOW_IMPROVEMENT = 0.1
 """Share of the loss that a slow run gains at most."""
 _BOUNCE = 0.1
@@ -61,7 +64,7 @@ def find_high_rate(curves: TrainingCurves, facts: RunFacts) -> Problem | None:
         f"the loss jumped from {curves.first:.3g} to {curves.highest:.3g} and is {curves.recent():.3g} "
         f"after {curves.steps:,} steps"
     )
-    return _high(facts, what, largest, curves)
+    return _high(facts, what, largest, curves, has_recovered=not failed and curves.recent() < curves.first)
 
 
 def find_oscillation(curves: TrainingCurves, facts: RunFacts) -> Problem | None:
@@ -128,13 +131,16 @@ def find_low_rate(curves: TrainingCurves, facts: RunFacts, *, is_flat: bool) -> 
     gained = 1 - curves.recent() / curves.first
     is_slow = ratio < TINY_UPDATE and gained < _SLOW_IMPROVEMENT and curves.is_late(1 / 3)
     windows = curves.windows()
-    is_steady = ratio < STEADY_UPDATE and curves.is_late(0.9) and _falls_steadily(windows, curves.first)
+    falls_steadily = _falls_steadily(windows, curves.first) or _falls_by_epoch(curves)
+    is_steady = ratio < STEADY_UPDATE and curves.is_late(0.9) and falls_steadily
     if not is_slow and not is_steady and not (is_flat and ratio < SMALL_UPDATE):
         return None
     if _rate_rises(windows) or (not windows and max(curves.rates) > 1.05 * curves.rates[0]):  # a warm-up
         return None
     rate = facts.rate()
     higher = None if rate is None else rounded_rate(rate * HEALTHY_UPDATE * 5 / ratio)
+    if higher is not None and higher > _HIGHEST and (weak := _too_weak(facts, ratio, curves)) is not None:
+        return weak
     title = "Raise its learning rate."
     fix = None
     if rate is not None and higher is not None:
@@ -178,12 +184,72 @@ def _falls_steadily(windows: list[Window], first: float) -> bool:
     return before > 0 and after >= _STEADY * before
 
 
+def _falls_by_epoch(curves: TrainingCurves) -> bool:
+    """Whether each epoch gains as much as the first ones, and all of them little: batches vary more than that."""
+    losses = [each.train_loss for each in curves.epochs]
+    if len(losses) < _FEW_EPOCHS or losses[-1] < (1 - _SLOW_IMPROVEMENT) * curves.first:
+        return False
+    gains = [earlier - later for earlier, later in pairwise(losses)]
+    return min(gains) > 0 and gains[-1] >= _STEADY * gains[0]
+
+
+def _too_weak(facts: RunFacts, ratio: float, curves: TrainingCurves) -> Problem | None:
+    """Steps that are small although the rate is not: a factor in the graph makes outputs, and so gradients, tiny."""
+    factor = next(
+        (
+            name
+            for name, kind in facts.types.items()
+            if kind.key in _FACTORS
+            and 0 < _FACTORS[kind.key](facts.document.nodes[name].params.get("y")) <= _TINY_FACTOR
+        ),
+        None,
+    )
+    if factor is None:
+        return None
+    message = (
+        f"The outputs are too small: {factor} multiplies them by a small number, so a step changes the weights by "
+        f"{_percent(ratio)}, where {_percent(HEALTHY_UPDATE)} is usual, and the loss stays at {curves.recent():.3g}. "
+        f"Remove {factor}."
+    )
+    evidence = {"update_to_weight": ratio, "loss": curves.recent(), "step": curves.steps}
+    fix = quick_fixes.bypass(factor, "x")
+    return Problem("warning", "vanishing-gradients", message, node=factor, fix=fix, evidence=evidence)
+
+
+def _factor(value: object) -> float:
+    return abs(value) if isinstance(value, (int, float)) else 0.0
+
+
+def _divisor(value: object) -> float:
+    return 1 / abs(value) if isinstance(value, (int, float)) and value else 0.0
+
+
+_FACTORS = {"ops.mul": _factor, "ops.div": _divisor}
+"""Operations with a number, and the factor that it is."""
+_TINY_FACTOR = 0.01
+_HIGHEST = 10.0
+"""Learning rate that is never suggested."""
+
+
 def _high(
-    facts: RunFacts, what: str, ratio: float, curves: TrainingCurves, code: str = "learning-rate-too-high"
+    facts: RunFacts,
+    what: str,
+    ratio: float,
+    curves: TrainingCurves,
+    code: str = "learning-rate-too-high",
+    *,
+    has_recovered: bool = False,
 ) -> Problem:
+    """A rate that is too high.
+
+    Args:
+        what: what the loss did
+        has_recovered: whether the loss fell below that of the untrained network in spite of it
+    """
     rate = facts.rate()
-    divisor = 100 if ratio >= HUGE_UPDATE * 2 else 10
-    hint, fix = _lower(facts, None if rate is None else rounded_rate(rate / divisor))
+    is_extreme = ratio >= HUGE_UPDATE * 2 and not has_recovered
+    hint, fix = _lower(facts, None if rate is None else rounded_rate(rate / (100 if is_extreme else 10)))
+    higher = facts.rate_fix(rounded_rate(rate / 20)) if rate is not None and is_extreme else None
     message = (
         f"The learning rate of {facts.optimizer} is too high: a step changed the weights by {_percent(ratio)}, "
         f"and {what}. {hint}"
@@ -195,7 +261,10 @@ def _high(
         "loss": curves.recent(),
         "step": curves.steps,
     }
-    return Problem("warning", code, message, node=facts.optimizer, fix=fix, evidence=evidence)
+    if fix is None or higher is None:
+        return Problem("warning", code, message, node=facts.optimizer, fix=fix, evidence=evidence)
+    fix = fix.because("It is the safer one of two rates; a trial shows which trains better.")
+    return Problem("warning", code, message, node=facts.optimizer, fix=fix, others=(higher,), evidence=evidence)
 
 
 def _lower(facts: RunFacts, rate: float | None) -> tuple[str, Fix | None]:

@@ -210,6 +210,7 @@ class RunDiagnosis:
         )
         return (
             next((each for each in causes if each is not None), None)
+            or gradient_flow.find_forgetting(curves, facts, is_flat=is_flat)
             or learning_rates.find_low_rate(curves, facts, is_flat=is_flat)
             or find_unrelated_targets(curves, facts)
         )

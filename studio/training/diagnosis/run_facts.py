@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from studio.document.model import Document
 from studio.lowering.analysis.dataflow import Dataflow
@@ -13,6 +13,7 @@ from studio.lowering.report import Report
 from studio.nodes.catalogue import Catalogue
 from studio.nodes.python_node import PYTHON
 from studio.nodes.types import NodeType, Role
+from studio.training.diagnosis.constant_loss import constant_loss
 
 _WIDTHS = ("out_features", "hidden_size")
 """Parameters for the number of outputs of a layer. Few channels with many pixels are not narrow."""
@@ -20,6 +21,15 @@ _FEW_UNITS = 4
 _NEUTRAL = frozenset({"nn.Flatten", "nn.Identity", "nn.Dropout", "nn.BatchNorm1d", "nn.LayerNorm"})
 """Layers that do not make a linear model another one."""
 RECURRENT = frozenset({"nn.RNN", "nn.LSTM", "nn.GRU", "nn.RNNCell", "nn.LSTMCell", "nn.GRUCell"})
+
+
+@dataclass(frozen=True, slots=True)
+class Recurrence:
+    """A recurrent layer without gates."""
+
+    steps: int
+    """Length of its sequences."""
+    hidden_size: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +57,10 @@ class RunFacts:
     """The layer with weights, if there is exactly one."""
     data_node: str | None = None
     """The source of the training data."""
+    constant_loss: float | None = None
+    """The loss of the best constant output, if it is known."""
+    recurrences: Mapping[str, Recurrence] = field(default_factory=dict[str, Recurrence])
+    """The recurrent layers without gates, whose gradients fade with each step."""
 
     @classmethod
     def of(cls, report: Report, catalogue: Catalogue, is_explained: bool, *, starts_trained: bool) -> RunFacts:
@@ -70,6 +84,8 @@ class RunFacts:
             narrowest=_narrowest(flow),
             only_layer=_only_layer(flow, types),
             data_node=next((name for name, kind in types.items() if kind.role is Role.SOURCE), None),
+            constant_loss=constant_loss(flow),
+            recurrences=_recurrences(flow),
         )
 
     @property
@@ -128,6 +144,19 @@ def _narrowest(flow: Dataflow) -> tuple[str, str, int] | None:
     outputs = widths[-1][2] if widths else None
     if found is None or not isinstance(outputs, int) or found[2] >= max(outputs, _FEW_UNITS):
         return None
+    return found
+
+
+def _recurrences(flow: Dataflow) -> dict[str, Recurrence]:
+    found: dict[str, Recurrence] = {}
+    for name in flow.graph.with_key(("nn.RNN",)):
+        spec = flow.facts[name].spec("input") if name in flow.facts else None
+        if spec is None or spec.ndim != 3 or name in flow.graph.muted:
+            continue
+        values = flow.facts[name].arguments.values
+        steps, size = spec.shape[1 if values.get("batch_first", True) else 0], values.get("hidden_size")
+        if isinstance(steps, int) and isinstance(size, int):
+            found[name] = Recurrence(steps, size)
     return found
 
 

@@ -32,6 +32,12 @@ class StepTimes:
         return median(self._waiting) if self._waiting else 0.0
 
     @property
+    def least_waiting(self) -> float:
+        """Seconds that all but a tenth of the steps wait at least: batches that take long do so in each step."""
+        ordered = sorted(self._waiting)
+        return ordered[len(ordered) // 10] if ordered else 0.0
+
+    @property
     def seconds(self) -> float:
         """Usual seconds of a step; 0 before the first."""
         return median(self._seconds) if self._seconds else 0.0

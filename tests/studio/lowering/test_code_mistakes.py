@@ -244,8 +244,14 @@ def clipped(x):
     return engine.where(y.sum() > 0, y, -y)
 """
     )
-    assert without_conditions("def f(x):\n    while x.max() > 1:\n        x = x / 2\n    return x\n") is None
+    assert (
+        without_conditions("def f(x):\n    while x.max() > 1:\n        x = x / 2\n        y = x\n    return x\n")
+        is None
+    )
     assert without_conditions("def f(x):\n    return x\n") is None
+    assert without_conditions("def f(x):\n    while x.max() > 1:\n        x /= 2\n    return x\n") == (
+        "def f(x):\n    for _ in range(16):\n        x = engine.where(x.max() > 1, x / 2, x)\n    return x\n"
+    )
 
 
 def test_the_only_statement_of_a_block_is_replaced() -> None:

@@ -58,29 +58,34 @@ def gradient_problems(flow: Dataflow) -> Iterator[Problem]:
 
 
 def _problem(flow: Dataflow, stop: str, layers: list[str], optimizer: str, *, is_all: bool) -> Problem:
-    shown = " and ".join([", ".join(layers[: MAX_LISTED - 1]), *layers[MAX_LISTED - 1 : MAX_LISTED]])
-    more = f" and {len(layers) - MAX_LISTED:,} more" if len(layers) > MAX_LISTED else ""
+    listed = layers[:MAX_LISTED]
+    more = f"{len(layers) - MAX_LISTED:,} more" if len(layers) > MAX_LISTED else listed.pop()
+    shown = f"{', '.join(listed)} and {more}" if listed else more
     outputs = [spec for spec in flow.facts[stop].outputs.values() if isinstance(spec, Spec)]
     reason = _reason(flow, stop) or f"outputs {outputs[0].dtype.name}, which has no gradient"
-    freezing = () if is_all or "." in layers[0] else (quick_fixes.freeze(layers[0]),)
+    is_inner = any("." in name for name in layers)
+    freezing = () if is_all or is_inner else (quick_fixes.freeze(*layers),)
     removal = _removal(flow, stop)
     fixes = freezing if removal is None else (removal, *freezing)
     if removal is not None:
-        remedy = removal.title if is_all else f"{removal.title}, or freeze {layers[0]}"
+        remedy = removal.title if is_all else f"{removal.title}, or freeze {_them(layers)}"
+    elif is_all:
+        remedy = "Connect a layer to the loss without it"
     else:
-        remedy = (
-            "Connect a layer to the loss without it" if is_all else f"Freeze {layers[0]}, or connect it to the loss"
-        )
-        remedy = remedy if is_all else f"{remedy} without {stop}"
+        remedy = f"Freeze {_them(layers)}, or connect {_them(layers, 'it')} to the loss without {stop}"
     message = (
-        f"{shown}{more} get{'s' if len(layers) == 1 else ''} no gradient from {optimizer}, because {stop} {reason}. "
-        f"{remedy}."
+        f"{shown} get{'s' if len(layers) == 1 else ''} no gradient from {optimizer}, because {stop} {reason}. {remedy}."
     )
     severity = "error" if is_all else "warning"
     fix = next(iter(fixes), None)
     if fix is not None and fixes[1:]:
         fix = fix.because("It lets all layers learn.")
     return Problem(severity, "no-gradient", message, node=stop, fix=fix, others=fixes[1:], evidence={"layers": layers})
+
+
+def _them(layers: list[str], one: str | None = None) -> str:
+    """Layers that the sentence has already named."""
+    return (one or layers[0]) if len(layers) == 1 else "them"
 
 
 def _removal(flow: Dataflow, stop: str) -> Fix | None:

@@ -6,18 +6,22 @@ from collections.abc import Iterator
 from typing import Any
 from weakref import WeakKeyDictionary
 
+from engine.shape import Spec
 from studio.document.graph_walk import walk
 from studio.document.model import Endpoint, Node
 from studio.document.weight_sharing import owner_of
 from studio.lowering.analysis.dataflow import Dataflow
 from studio.lowering.analysis.node_graph import NodeGraph
-from studio.lowering.checks.value_paths import LINEAR_GROUPS, passes_values
+from studio.lowering.checks.losses.formula_kinds import is_affine
+from studio.lowering.checks.value_paths import is_learned, is_linear_map, passes_values
 from studio.lowering.problems import quick_fixes
 from studio.lowering.problems.problem import Problem
-from studio.nodes.types import NodeType
+from studio.nodes.syntax_nodes import FORMULA
 
 _AVERAGES = ("nn.AvgPool", "nn.AdaptiveAvgPool", "nn.BatchNorm")
 """Layers of other groups that compute a linear map, in evaluation."""
+_AFFINE = frozenset({"ops.add", "ops.sub", "ops.mul", "ops.div"})
+"""Operations that are linear in their first input if the others are numbers or learned tensors."""
 _PAIRS: WeakKeyDictionary[NodeGraph, tuple[tuple[str, str], ...]] = WeakKeyDictionary()
 """Pairs of linear layers, by graph. An edit of a parameter keeps the graph."""
 _ARRANGING = frozenset({"nn.PixelShuffle", "nn.PixelUnshuffle", "nn.Unfold", "nn.Fold"})
@@ -35,8 +39,8 @@ def linear_chain_problems(flow: Dataflow) -> Iterator[Problem]:
 
 def _pairs(graph: NodeGraph) -> Iterator[tuple[str, str]]:
     """Two layers each that compute a linear map together."""
-    for name, node_type in graph.types.items():
-        if node_type.group in LINEAR_GROUPS and name not in graph.muted:
+    for name in graph.types:
+        if is_linear_map(graph, name) and name not in graph.muted:
             before = _linear_before(graph, name)
             if before is not None:
                 yield before, name
@@ -59,18 +63,24 @@ def _linear_before(graph: NodeGraph, name: str) -> str | None:
 
     def before(node: str) -> list[str]:
         node_type = graph.types[node]
-        if node != name and not _stays_linear(node_type):
+        if node != name and not _stays_linear(graph, node):
             return []
         source = graph.source(node, node_type.inputs[0].name) if node_type.inputs else None
         return [] if source is None else [source.node]
 
     *_, origin = walk([name], before)
-    return origin if origin != name and graph.types[origin].group in LINEAR_GROUPS else None
+    return origin if origin != name and is_linear_map(graph, origin) else None
 
 
-def _stays_linear(node_type: NodeType) -> bool:
+def _stays_linear(graph: NodeGraph, name: str) -> bool:
+    node_type = graph.types[name]
     if node_type.key in _ARRANGING:
         return False
+    if node_type.key == FORMULA:
+        return len(node_type.inputs) == 1 and is_affine(graph.document.nodes[name].params.get("expression"))
+    if node_type.key in _AFFINE:
+        others = graph.sources(name).keys() - {node_type.inputs[0].name}
+        return all(is_learned(graph, name, port) for port in others)
     return passes_values(node_type) or node_type.key.startswith(_AVERAGES) or node_type.key == "ops.mean"
 
 
@@ -105,6 +115,10 @@ def _is_separable(flow: Dataflow, before: str, name: str) -> bool:
 
 
 def _size(flow: Dataflow, name: str, prefix: str) -> int | None:
+    if flow.graph.types[name].key == "ops.matmul" and name in flow.facts:
+        facts = flow.facts[name]
+        spec = facts.spec("x") if prefix == "in_" else facts.outputs.get("output")
+        return spec.shape[-1] if isinstance(spec, Spec) and isinstance(spec.shape[-1], int) else None
     found = (value for param, value in _values(flow, name).items() if param.startswith(prefix))
     return next((value for value in found if isinstance(value, int)), None)
 

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from studio.lowering.analysis.dataflow import Dataflow
 from studio.lowering.checks.losses.class_counts import class_count_problems
+from studio.lowering.checks.losses.loss_settings import loss_setting_problems
 from studio.lowering.checks.losses.loss_weights import loss_weight_problems
 from studio.lowering.checks.losses.metric_checks import metric_problems
 from studio.lowering.checks.losses.output_range import output_range_problems
@@ -24,6 +25,7 @@ def loss_problems(flow: Dataflow) -> Iterator[Problem]:
     yield from output_range_problems(flow)
     yield from positive_input_problems(flow)
     yield from loss_weight_problems(flow)
+    yield from loss_setting_problems(flow)
     yield from metric_problems(flow)
 
 

@@ -9,13 +9,21 @@ from engine.shape import Spec
 from studio.document.model import Endpoint, Node
 from studio.lowering.analysis.dataflow import Dataflow
 from studio.lowering.analysis.value_range import ValueRange
-from studio.lowering.checks.losses.activation_removal import remove_activations
+from studio.lowering.checks.losses.activation_fixes import remove_activations
 from studio.lowering.checks.losses.loss_conventions import DISTANCE_LOSSES
 from studio.lowering.checks.losses.targets import targets_of
-from studio.lowering.checks.losses.value_kinds import OVER_CLASSES, POSITIVE, SYMMETRIC, ValueKind, kind_of
+from studio.lowering.checks.losses.value_kinds import (
+    OVER_CLASSES,
+    POSITIVE,
+    SYMMETRIC,
+    ValueKind,
+    activation_key,
+    kind_of,
+)
 from studio.lowering.checks.value_paths import origin_of_values, value_path, values_at
 from studio.lowering.problems import quick_fixes
 from studio.lowering.problems.problem import Fix, Problem
+from studio.nodes.syntax_nodes import FORMULA
 from studio.nodes.types import Role
 
 LEAST_SHARE = 0.01
@@ -31,10 +39,14 @@ def output_range_problems(flow: Dataflow) -> Iterator[Problem]:
         if flow.graph.types[loss].key not in DISTANCE_LOSSES or not path:
             continue
         before = path[-1].node
-        node_type, value = flow.graph.types[before], flow.value(path[-1])
-        if node_type.key in OVER_CLASSES and isinstance(value, Spec) and 1 in value.shape:
+        key, value = activation_key(flow, before), flow.value(path[-1])
+        if key in OVER_CLASSES and isinstance(value, Spec) and 1 in value.shape:
             continue  # the check of softmax reports a single number
-        kind = kind_of(flow, path[-1]) if node_type.category == "activation" else _of_recurrence(flow, before)
+        kind = (
+            kind_of(flow, path[-1])
+            if key is not None or flow.graph.types[before].key == FORMULA
+            else _of_recurrence(flow, before)
+        )
         if kind is None or not kind.is_bounded:
             continue
         values = _targets(flow, loss)
@@ -67,8 +79,9 @@ def _of_recurrence(flow: Dataflow, name: str) -> ValueKind | None:
 def _remedy(flow: Dataflow, before: str, loss: str) -> tuple[Fix, str]:
     """A fix and its title: a linear layer behind a recurrent one, else the removal of the activation."""
     target = Endpoint(loss, "input")
-    activation = flow.graph.types[before]
-    end = None if activation.category != "activation" else flow.graph.source(before, activation.inputs[0].name)
+    end = None
+    if activation_key(flow, before) is not None:
+        end = flow.graph.source(before, flow.graph.types[before].inputs[0].name)
     layer = before if end is None else value_path(flow.graph, end)[-1].node
     spec = flow.facts[loss].spec("input")
     if _of_recurrence(flow, layer) is None or spec is None or not isinstance(spec.shape[-1], int):

@@ -3,20 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from studio.document.model import Endpoint, Node
 from studio.lowering.analysis.dataflow import Dataflow
-from studio.lowering.checks.losses.activation_removal import remove_activations
+from studio.lowering.checks.losses.activation_fixes import (
+    other_activation,
+    remove_activations,
+    with_thresholds,
+)
 from studio.lowering.checks.losses.loss_conventions import SCORE_INPUTS, THRESHOLD_METRICS, ScoreInput
 from studio.lowering.checks.losses.value_kinds import (
     OVER_CLASSES,
     SCORES,
     SQUASHING,
     ValueKind,
+    activation_key,
+    activation_of_formula,
     activations_behind,
     kind_of,
 )
-from studio.lowering.checks.value_paths import value_readers, values_at
+from studio.lowering.checks.value_paths import value_path, value_readers, values_at
 from studio.lowering.problems import quick_fixes
 from studio.lowering.problems.problem import Fix, Problem
 from studio.nodes.types import Role
@@ -27,6 +34,7 @@ LEAST_DISTANCE = 0.5
 NARROW = 4.0
 """Range of scores that leaves the probabilities of softmax and sigmoid far from 0 and 1."""
 
+_JUDGED = "The metrics of the same output compare probabilities, too."
 _ACCURATE = "BCEWithLogitsLoss computes the sigmoid and its logarithm in one step, which is exact for large scores."
 
 
@@ -42,8 +50,8 @@ def score_problems(flow: Dataflow) -> Iterator[Problem]:
         if problem is not None:
             reported.update(activations_before(flow, loss) if problem.code == "squashed-scores" else ())
             yield problem
-    for name, node_type in flow.graph.types.items():
-        if node_type.key in SQUASHING and name not in flow.graph.muted and name not in reported:
+    for name in flow.graph.types:
+        if activation_key(flow, name) in SQUASHING and name not in flow.graph.muted and name not in reported:
             yield from _stacked(flow, name)
 
 
@@ -75,11 +83,16 @@ def _loss_input(flow: Dataflow, loss: str) -> Problem | None:
 
 
 def _at_scores(flow: Dataflow, loss: str, expected: ScoreInput, before: str, kind: ValueKind) -> Problem | None:
-    types = flow.graph.types
-    acts = activations_before(flow, loss)
-    squashing = acts[: next((at for at, name in enumerate(acts) if types[name].key not in SQUASHING), len(acts))]
+    types, acts = flow.graph.types, activations_before(flow, loss)
+    others = (at for at, name in enumerate(acts) if activation_key(flow, name) not in SQUASHING)
+    squashing = acts[: next(others, len(acts))]
+    limits = [] if squashing else _limits_before(flow, loss, expected)
+    if limits:
+        behind = flow.graph.source(limits[-1], "x")
+        acts = [] if behind is None else activations_behind(flow, behind)
+        squashing = [name for name in acts[:1] if activation_key(flow, name) in SQUASHING]
     if squashing:
-        return _squashed(flow, loss, expected, squashing)
+        return _squashed(flow, loss, expected, squashing, limits)
     removes_negative = -LEAST_DISTANCE <= kind.low <= 0
     is_narrow = kind.low < 0 and kind.high - kind.low <= NARROW and bool(expected.contains)
     if kind.noun != "values" or not types[before].inputs or not (removes_negative or is_narrow):
@@ -96,13 +109,26 @@ def _at_scores(flow: Dataflow, loss: str, expected: ScoreInput, before: str, kin
     return Problem("warning", "bounded-scores", message, node=before, fix=fix, evidence=evidence)
 
 
-def _squashed(flow: Dataflow, loss: str, expected: ScoreInput, squashing: list[str]) -> Problem:
-    types = flow.graph.types
-    first, names = squashing[0], [SQUASHING[types[name].key] for name in squashing]
+def _limits_before(flow: Dataflow, loss: str, expected: ScoreInput) -> list[str]:
+    """The limits of probabilities, such as 1e-7 to 1 - 1e-7, before the scores of a loss, the last one first."""
+    found: list[str] = []
+    end = flow.graph.source(loss, expected.port)
+    while end is not None:
+        origin = value_path(flow.graph, end)[-1].node
+        if flow.graph.types[origin].key != "ops.clamp" or origin in found:
+            return found
+        found.append(origin)
+        end = flow.graph.source(origin, "x")
+    return found
+
+
+def _squashed(flow: Dataflow, loss: str, expected: ScoreInput, squashing: list[str], limits: list[str]) -> Problem:
+    keys = [str(activation_key(flow, name)) for name in squashing]
+    first, names = squashing[0], [SQUASHING[key] for key in keys]
     listed = " and ".join(squashing)
-    fix, remedy = remove_activations(flow, squashing, Endpoint(loss, expected.port))
+    fix, remedy = remove_activations(flow, [*limits, *squashing], Endpoint(loss, expected.port))
     others: tuple[Fix, ...] = ()
-    if all(types[name].key == LOG_SOFTMAX for name in squashing) and expected.contains == "softmax":
+    if all(key == LOG_SOFTMAX for key in keys) and expected.contains == "softmax":
         message = f"{listed} has no effect, because {loss} applies log-softmax itself. {remedy}."
         return Problem("hint", "squashed-scores", message, node=first, fix=fix)
     applies = f"already applies {expected.contains}" if expected.contains else "compares raw scores"
@@ -111,7 +137,8 @@ def _squashed(flow: Dataflow, loss: str, expected: ScoreInput, squashing: list[s
         f"{applies}, so gradients become small and training is slow. {remedy}: {loss} expects raw scores."
     )
     params = flow.document.nodes[loss].params
-    if types[loss].key == "nn.BCEWithLogitsLoss" and types[first].key == "nn.Sigmoid" and "pos_weight" not in params:
+    is_logistic = flow.graph.types[loss].key == "nn.BCEWithLogitsLoss" and keys[0] == "nn.Sigmoid"
+    if is_logistic and "pos_weight" not in params:
         others = (quick_fixes.retype(loss, "nn.BCELoss", keep=("weight", "reduction")),) if len(squashing) == 1 else ()
         fix = fix.because(_ACCURATE)
     return Problem("warning", "squashed-scores", message, node=first, fix=fix, others=others)
@@ -124,14 +151,14 @@ def _at_probabilities(flow: Dataflow, loss: str, before: str, kind: ValueKind) -
     if kind.low >= 0 and kind.high <= 1:
         return None
     start = f"{loss} expects probabilities between 0 and 1 but {before} outputs"
-    key = flow.graph.types[before].key
+    key = activation_key(flow, before)
     if kind.noun == "log-probabilities":
-        other = {"nn.LogSoftmax": "nn.Softmax", "nn.LogSigmoid": "nn.Sigmoid"}.get(key)
-        fix = None if other is None else quick_fixes.retype(before, other, keep=("dim",))
+        other = {LOG_SOFTMAX: "nn.Softmax", "nn.LogSigmoid": "nn.Sigmoid"}.get(key or "")
+        fix = None if other is None else other_activation(flow, before, other)
         remedy = f"Use {_class(other)} at {before}." if other else f"Remove {before}."
         return Problem("error", "no-probabilities", f"{start} log-probabilities. {remedy}", node=before, fix=fix)
-    if flow.graph.types[before].category == "activation":
-        fix = quick_fixes.retype(before, "nn.Sigmoid")
+    if key is not None:
+        fix = other_activation(flow, before, "nn.Sigmoid")
         message = f"{start} values {kind.range}. Use Sigmoid at {before}."
         return Problem("error", "no-probabilities", message, node=before, fix=fix)
     message = f"{start} unbounded scores. Use BCEWithLogitsLoss, or insert Sigmoid before {loss}."
@@ -139,10 +166,10 @@ def _at_probabilities(flow: Dataflow, loss: str, before: str, kind: ValueKind) -
     retype = quick_fixes.retype(loss, "nn.BCEWithLogitsLoss", keep=kept).because(_ACCURATE)
     origin = values_at(flow.graph, loss, "input")[-1]
     insert = quick_fixes.insert_behind(origin, Node("nn.Sigmoid"), title=f"Insert Sigmoid after {before}")
+    retype, insert = with_thresholds(flow, retype, origin, 0.0), with_thresholds(flow, insert, origin, 0.5)
     is_judged = any(_has_threshold(flow, reader.node) for reader in value_readers(flow.graph, origin))
-    fix, other = (insert, retype) if is_judged else (retype, insert)
-    others = () if is_judged else (other,)
-    return Problem("error", "no-probabilities", message, node=loss, port="input", fix=fix, others=others)
+    fix, other = (insert.because(_JUDGED), replace(retype, reason="")) if is_judged else (retype, insert)
+    return Problem("error", "no-probabilities", message, node=loss, port="input", fix=fix, others=(other,))
 
 
 def _has_threshold(flow: Dataflow, metric: str) -> bool:
@@ -159,14 +186,12 @@ def _at_logarithms(flow: Dataflow, loss: str, expected: ScoreInput, before: str,
     start = f"{loss} expects log-probabilities but {before} outputs"
     if kind.noun == "log-probabilities":
         return None
-    key, category = flow.graph.types[before].key, flow.graph.types[before].category
-    if category == "activation" or kind.noun == "probabilities":
+    key = activation_key(flow, before)
+    if key is not None or kind.noun == "probabilities":
         outputs = "probabilities" if kind.noun == "probabilities" else f"values {kind.range}"
         message = f"{start} {outputs}. Use LogSoftmax at {before}."
-        retype = quick_fixes.retype(before, LOG_SOFTMAX, keep=("dim",) if key in OVER_CLASSES else ())
-        if key not in OVER_CLASSES:
-            retype = quick_fixes.replace_type(before, Node(LOG_SOFTMAX, {"dim": _class_dim(flow, loss, expected)}))
-        fix = retype if category == "activation" else None
+        dim = None if key in OVER_CLASSES else _class_dim(flow, loss, expected)
+        fix = None if key is None else other_activation(flow, before, LOG_SOFTMAX, dim)
         return Problem("warning", "no-log-probabilities", message, node=before, fix=fix)
     message = f"{start} unbounded scores, so the loss has no minimum."
     title = f"Insert LogSoftmax before {loss}"
@@ -224,12 +249,12 @@ def _stacked(flow: Dataflow, name: str) -> Iterator[Problem]:
     """An activation that makes probabilities of values that are not scores."""
     graph = flow.graph
     path = values_at(graph, name, graph.types[name].inputs[0].name)
-    key = graph.types[name].key
-    if not path or graph.types[path[-1].node].category != "activation":
+    key, formula = str(activation_key(flow, name)), activation_of_formula(flow, name)
+    if not path or (formula is not None and not formula.is_whole):
         return
     before = path[-1].node
-    inner, kind = graph.types[before].key, kind_of(flow, path[-1])
-    if kind is None or ({key, inner} == {"nn.Softmax", LOG_SOFTMAX} and inner == LOG_SOFTMAX):
+    inner, kind = activation_key(flow, before), kind_of(flow, path[-1])
+    if inner is None or kind is None or ({key, inner} == {"nn.Softmax", LOG_SOFTMAX} and inner == LOG_SOFTMAX):
         return  # softmax of log-softmax gives the probabilities of its input
     is_shared = key in OVER_CLASSES and not _is_result(flow, name)
     target = Endpoint(name, graph.types[name].inputs[0].name)

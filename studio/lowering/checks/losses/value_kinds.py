@@ -4,73 +4,29 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
-from typing import Any, Literal, TypeAlias
+from dataclasses import replace
+from typing import Any
 
 from studio.document.model import Endpoint
 from studio.lowering.analysis.dataflow import Dataflow
 from studio.lowering.analysis.node_facts import NodeFacts
-from studio.lowering.checks.value_paths import LINEAR_GROUPS, value_path
+from studio.lowering.checks.losses.formula_activations import FormulaActivation, formula_activation
+from studio.lowering.checks.losses.formula_kinds import formula_kind
+from studio.lowering.checks.losses.kind_tables import (
+    KINDS,
+    LOG_PROBABILITIES,
+    OVER_CLASSES,
+    POSITIVE,
+    PROBABILITIES,
+    SCORES,
+    SQUASHING,
+    SYMMETRIC,
+    UNLIMITED,
+    ValueKind,
+)
+from studio.lowering.checks.value_paths import is_linear_map, value_path
+from studio.nodes.syntax_nodes import FORMULA
 from studio.nodes.types import Role
-
-Noun: TypeAlias = Literal["unbounded scores", "probabilities", "log-probabilities", "values"]
-
-
-@dataclass(frozen=True, slots=True)
-class ValueKind:
-    """A kind of values, with the range that contains them."""
-
-    noun: Noun = "values"
-    low: float = -math.inf
-    high: float = math.inf
-
-    @property
-    def is_bounded(self) -> bool:
-        return not math.isinf(self.low) or not math.isinf(self.high)
-
-    @property
-    def range(self) -> str:
-        """The range in words: "at least 0", "from -1 to 1"."""
-        if math.isinf(self.high):
-            return "of any size" if math.isinf(self.low) else f"of at least {self.low:.3g}"
-        return f"of at most {self.high:.3g}" if math.isinf(self.low) else f"from {self.low:.3g} to {self.high:.3g}"
-
-
-SCORES = ValueKind("unbounded scores")
-PROBABILITIES = ValueKind("probabilities", 0, 1)
-LOG_PROBABILITIES = ValueKind("log-probabilities", high=0)
-UNLIMITED = ValueKind()
-POSITIVE = ValueKind(low=0)
-SYMMETRIC = ValueKind(low=-1, high=1)
-
-SQUASHING: Mapping[str, str] = {
-    "nn.Softmax": "softmax",
-    "nn.Softmax2d": "softmax",
-    "nn.Softmin": "softmin",
-    "nn.LogSoftmax": "log-softmax",
-    "nn.Sigmoid": "a sigmoid",
-    "nn.Hardsigmoid": "a sigmoid",
-    "nn.LogSigmoid": "a log-sigmoid",
-}
-"""Activations that make probabilities or their logarithms of scores, in words."""
-
-OVER_CLASSES = frozenset({"nn.Softmax", "nn.Softmax2d", "nn.Softmin", "nn.LogSoftmax"})
-"""Those whose outputs depend on the scores of all classes."""
-
-KINDS: Mapping[str, ValueKind] = {
-    **dict.fromkeys(("nn.Softmax", "nn.Softmax2d", "nn.Softmin", "nn.Sigmoid", "nn.Hardsigmoid"), PROBABILITIES),
-    **dict.fromkeys(("nn.LogSoftmax", "nn.LogSigmoid"), LOG_PROBABILITIES),
-    **dict.fromkeys(("nn.ReLU", "nn.Softplus", "ops.abs", "ops.square", "ops.exp", "ops.exp2", "ops.sqrt"), POSITIVE),
-    **dict.fromkeys(("nn.Tanh", "nn.Softsign", "ops.sin", "ops.cos", "ops.sign"), SYMMETRIC),
-    **dict.fromkeys(("nn.LeakyReLU", "nn.PReLU", "nn.RReLU", "nn.Hardshrink", "nn.Softshrink"), UNLIMITED),
-    "nn.ReLU6": ValueKind(low=0, high=6),
-    "nn.GELU": ValueKind(low=-0.17),
-    "nn.SiLU": ValueKind(low=-0.28),
-    "nn.Mish": ValueKind(low=-0.31),
-    "nn.Hardswish": ValueKind(low=-0.375),
-    "nn.SELU": ValueKind(low=-1.76),
-}
-"""Kinds of values by the type of the node that computes them."""
 
 _FROM_PARAMS: Mapping[str, Callable[[Mapping[str, Any]], ValueKind]] = {
     "nn.ELU": lambda values: ValueKind(low=-_number(values.get("alpha"), 1)),
@@ -95,10 +51,13 @@ def kind_of(flow: Dataflow, end: Endpoint, depth: int = 0) -> ValueKind | None:
     if facts is None or depth > _MAX_DEPTH:
         return None
     key, group, values = facts.type.key, facts.type.group, facts.arguments.values
-    if group in LINEAR_GROUPS or (group == "Normalization" and key not in _NORMALIZATIONS):
+    if is_linear_map(flow.graph, origin.node) or (group == "Normalization" and key not in _NORMALIZATIONS):
         return SCORES
     if key in _FROM_PARAMS:
         return _FROM_PARAMS[key](values)
+    if key == FORMULA:
+        sources = flow.graph.sources(origin.node).items()
+        return formula_kind(values.get("expression"), {port: kind_of(flow, each, depth + 1) for port, each in sources})
     return KINDS.get(key) or _of_operation(flow, origin.node, facts, depth + 1)
 
 
@@ -141,17 +100,32 @@ def _clamped(kind: ValueKind, values: Mapping[str, Any]) -> ValueKind:
     return ValueKind(noun, low, high)
 
 
+def activation_key(flow: Dataflow, name: str) -> str | None:
+    """The activation that a node applies last, as the type of the node that only does that; None if there is none."""
+    node_type = flow.graph.types[name]
+    if node_type.category == "activation" and node_type.role is Role.LAYER:
+        return node_type.key
+    found = activation_of_formula(flow, name)
+    return None if found is None else found.key
+
+
+def activation_of_formula(flow: Dataflow, name: str) -> FormulaActivation | None:
+    """The activation that a formula applies last; None for other nodes."""
+    facts = flow.facts.get(name)
+    return None if facts is None else formula_activation(facts.type, facts.arguments.values.get("expression"))
+
+
 def activations_behind(flow: Dataflow, end: Endpoint) -> list[str]:
     """The activations in a row that compute the values of an output, the last one first."""
     found: list[str] = []
     while True:
         origin = value_path(flow.graph, end)[-1].node
-        node_type = flow.graph.types[origin]
-        if node_type.category != "activation" or origin in found or node_type.role is not Role.LAYER:
+        if activation_key(flow, origin) is None or origin in found:
             return found
         found.append(origin)
-        before = flow.graph.source(origin, node_type.inputs[0].name)
-        if before is None:
+        formula = activation_of_formula(flow, origin)
+        before = flow.graph.source(origin, flow.graph.types[origin].inputs[0].name)
+        if before is None or (formula is not None and not formula.is_whole):
             return found
         end = before
 
@@ -169,6 +143,8 @@ __all__ = [
     "SQUASHING",
     "SYMMETRIC",
     "ValueKind",
+    "activation_key",
+    "activation_of_formula",
     "activations_behind",
     "kind_of",
 ]

@@ -20,6 +20,7 @@ from studio.lowering.checks.sequences.sequence_layers import (
 )
 from studio.lowering.problems import quick_fixes
 from studio.lowering.problems.problem import Fix, Problem
+from studio.nodes.types import Role
 
 _ELEMENTWISE = frozenset({"Dropout", "Activation"})
 ALONG_STEPS = (
@@ -29,6 +30,8 @@ ALONG_STEPS = (
     *(f"nn.{adaptive}{kind}Pool1d" for adaptive in ("", "Adaptive") for kind in ("Avg", "Max")),
 )
 """Layers that expect the steps of a sequence in the last dimension."""
+_SERIES = frozenset({"data.Sequences"})
+"""Sources of series N×T×E."""
 _KEEPING_TIME = frozenset({"ops.add", "ops.mul", "ops.sub", "ops.div", "nn.Identity"})
 """Operations after which dimension 1 is still time."""
 
@@ -149,7 +152,7 @@ def _along_features(flow: Dataflow, name: str, facts: NodeFacts) -> Iterator[Pro
     if spec is None or end is None or spec.ndim != 3:
         return
     origin = _origin_in_time(flow, end)
-    if origin not in flow.facts or flow.facts[origin].type.key not in FEATURES_LAST:
+    if not _has_features_last(flow, origin):
         return
     message = (
         f"{name} treats the {spec.shape[1]} steps of {origin} as channels, because it expects the steps in the last "
@@ -164,6 +167,14 @@ def _along_features(flow: Dataflow, name: str, facts: NodeFacts) -> Iterator[Pro
     if facts.type.group == "Normalization":
         parts.append(quick_fixes.insert_behind(Endpoint(name, "output"), transpose, title=title, input_port="x"))
     yield Problem("warning", "sequence-along-features", message, node=name, fix=quick_fixes.all_of(parts, title))
+
+
+def _has_features_last(flow: Dataflow, name: str) -> bool:
+    """Whether a node outputs N×T×E: a layer of sequences, or a loader of a source of series."""
+    facts = flow.facts.get(name)
+    if facts is None or facts.type.role is not Role.LOADER:
+        return facts is not None and facts.type.key in FEATURES_LAST
+    return any(flow.graph.types[each].key in _SERIES for each in flow.graph.upstream([name]))
 
 
 def _origin_in_time(flow: Dataflow, end: Endpoint) -> str:

@@ -60,14 +60,14 @@ def _problem(flow: Dataflow, name: str, facts: NodeFacts, severity: Severity) ->
     embedding = Node("nn.Embedding", {"num_embeddings": tokens, "embedding_dim": FEATURES})
     title = f"Insert Embedding before {name}"
     parts = [quick_fixes.insert(Endpoint(name, port), embedding, title=title)]
-    parts += [quick_fixes.bypass(each, port) for each, port in _needless(flow, path, loader.node)]
+    parts += [quick_fixes.bypass(each, port) for each, port in needless_nodes(flow, path, loader.node)]
     problem = Problem(
         severity, "tokens-as-numbers", message, node=name, port=port, fix=quick_fixes.all_of(parts, title)
     )
     return loader.node, problem
 
 
-def _needless(flow: Dataflow, path: Sequence[Endpoint], loader: str) -> Iterator[tuple[str, str]]:
+def needless_nodes(flow: Dataflow, path: Sequence[Endpoint], loader: str) -> Iterator[tuple[str, str]]:
     """Casts of tokens to numbers, with their inputs: nodes on a path, and transforms before a loader."""
     for end in path:
         if flow.graph.types[end.node].key in _NEEDLESS:
@@ -88,4 +88,4 @@ def _token_count(flow: Dataflow, loader: str) -> int | None:
     return None
 
 
-__all__ = ["token_problems", "tokens_as_numbers"]
+__all__ = ["FEATURES", "needless_nodes", "token_problems", "tokens_as_numbers"]

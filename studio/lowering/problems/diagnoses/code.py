@@ -42,6 +42,16 @@ CODE = (
         "A module trains, saves and moves only the layers and parameters that are its attributes or in a ModuleList.",
     ),
     Diagnosis(
+        "code-initialization",
+        "Initial weights set by code",
+        "Units with equal weights get equal gradients and stay equal; too large weights saturate what follows.",
+    ),
+    Diagnosis(
+        "code-no-gradient",
+        "Result without a gradient",
+        "A layer learns only if all that is computed from its output, up to the loss, passes gradients back.",
+    ),
+    Diagnosis(
         "code-device",
         "Fixed device",
         "Tensors that are combined have to be on one device, which the user chooses for each run.",

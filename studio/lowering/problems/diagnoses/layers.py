@@ -71,6 +71,31 @@ LAYERS = (
         "Batch normalization needs the mean and variance of several values per feature.",
     ),
     Diagnosis(
+        "running-averages",
+        "Running averages of a normalization",
+        "Validation normalizes with running averages of training: momentum is the share of each new batch in them.",
+    ),
+    Diagnosis(
+        "normalization-epsilon",
+        "Normalization with an unusual eps",
+        "eps keeps the division by the standard deviation finite, and must be small beside the variance.",
+    ),
+    Diagnosis(
+        "kernel-in-padding",
+        "Kernel that mostly meets padding",
+        "Padding lets a kernel be larger than the image, but weights that only meet zeros learn nothing.",
+    ),
+    Diagnosis(
+        "channels-last",
+        "Images with channels last",
+        "Convolutions expect channels in dimension 1; many files have them in the last one.",
+    ),
+    Diagnosis(
+        "reshape-mixes",
+        "Reshape instead of a transpose",
+        "A reshape keeps the order of values. Swapping two dimensions changes it.",
+    ),
+    Diagnosis(
         "few-embeddings",
         "Embedding too small",
         "An embedding looks up one row per index, so it needs more rows than the largest index.",

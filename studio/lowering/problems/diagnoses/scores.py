@@ -81,6 +81,11 @@ SCORES = (
         "An activation or a recurrent layer limits the outputs of a network, which cannot learn targets beyond.",
     ),
     Diagnosis(
+        "loss-setting",
+        "Parameter of a loss without sense",
+        "Some values of a loss's parameters leave it nothing to learn, or leave out classes.",
+    ),
+    Diagnosis(
         "zero-weight",
         "Loss with weight 0",
         "A weight of 0 removes a loss from the sum that the optimizer minimizes.",

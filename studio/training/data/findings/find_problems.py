@@ -17,6 +17,7 @@ from studio.training.data.findings.part_rules import part_problems
 from studio.training.data.findings.scaling_rules import scaling_problems
 from studio.training.data.findings.sequence_rules import sequence_problems
 from studio.training.data.findings.target_rules import target_problems
+from studio.training.data.findings.token_rules import token_problems
 from studio.training.data.findings.value_rules import value_problems
 from studio.training.data.sample_preview import Preview
 from studio.training.data.statistics_records import Statistics
@@ -28,6 +29,7 @@ RULES = (
     class_problems,
     convention_problems,
     leak_problems,
+    token_problems,
     scaling_problems,
     target_problems,
     sequence_problems,
@@ -36,8 +38,9 @@ RULES = (
 )
 """Errors before warnings, causes before consequences."""
 STALE = "stale-statistics"
+TOKENS = "tokens-as-numbers"
 CONSEQUENCES = frozenset({"misfit-normalization", "fitted-to-validation", "unscaled-inputs", "narrow"})
-"""What else is found at a transform whose parameters were computed from other samples."""
+"""What else is found at a transform whose parameters were computed from other samples, and for numbers of words."""
 
 
 def find_data_problems(found: Statistics, preview: Preview, flow: Dataflow | None = None) -> Iterator[Problem]:
@@ -50,12 +53,15 @@ def find_data_problems(found: Statistics, preview: Preview, flow: Dataflow | Non
     """
     data = DataContext(found, preview, flow)
     stale: set[str | None] = set()
+    has_tokens = False
     for rule in RULES:
         try:
             for problem in rule(data):
                 if problem.code == STALE:
                     stale.add(problem.node)
-                elif problem.node in stale and problem.code in CONSEQUENCES:
+                elif problem.code == TOKENS:
+                    has_tokens = True
+                elif problem.code in CONSEQUENCES and (has_tokens or problem.node in stale):
                     continue
                 yield problem
         except Exception:  # noqa: BLE001 - a sample that only this rule reads; it must not prevent a run

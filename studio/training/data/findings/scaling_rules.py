@@ -49,7 +49,8 @@ def scaling_problems(data: DataContext) -> Iterator[Problem]:
     """At most one problem, because one fix of the scaling removes all."""
     part = data.training
     channels = [channel for channel in part.channels if channel.numbers]
-    if part.looked_at < 2 or not channels or not data.found.spec.dtype.is_floating_point or data.found.kind == "text":
+    is_number = data.found.spec.dtype.is_floating_point or _meets_weights(data)  # whole numbers, cast in the graph
+    if part.looked_at < 2 or not channels or not is_number or data.found.kind == "text":
         return
     problem = _narrow(data, channels)
     if problem is None and _meets_weights(data):

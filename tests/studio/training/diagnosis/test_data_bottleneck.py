@@ -74,3 +74,16 @@ def test_a_machine_under_load_slows_all_parts_of_a_step() -> None:
     assert problem_of(share=0.1, pace=0.2, steps=1000) is None
     short = problem_of(share=0.7, pace=0.02, steps=200)
     assert short is not None and short.code == "slow-data"
+
+
+def test_long_waits_are_reported_in_short_runs() -> None:
+    short = problem_of(share=0.8, pace=0.03, steps=30)
+    assert short is not None and short.code == "slow-data"
+    assert problem_of(share=0.8, pace=0.005, steps=100) is None
+
+
+def test_uneven_waits_of_short_runs_are_the_load_of_the_machine() -> None:
+    times = StepTimes()
+    for number in range(20):
+        times.add(0.08 if number % 3 else 0.002, 0.1)
+    assert find_slow_data(times, DOCUMENT, catalogue()) is None
