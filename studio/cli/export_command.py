@@ -40,7 +40,8 @@ def export_project(
             "--out",
             "-o",
             metavar="PATH",
-            help="Folder of the package (default: NAME_pytorch or NAME_engine beside the project), or the file (default: NAME.onnx).",
+            help="Folder of the package (default: NAME_pytorch or NAME_engine beside the project), or the file "
+            "(default: NAME.onnx).",
         ),
     ] = None,
     weights: Annotated[
