@@ -14,18 +14,17 @@ class PlotAxis(pg.AxisItem):
 
     def labelString(self) -> str:
         """The title as HTML, shortened to the height of the axis."""
-        full = super().labelString()
+        html = super().labelString()
         room = self.size().height() if self.orientation == "left" else 0.0
-        document = QTextDocument()
-        document.setHtml(full)
-        if not self.labelText or not 0 < room < document.idealWidth():
-            return full
-        text = self.labelText
-        self.labelText = f"{text[: max(int(len(text) * room / document.idealWidth()) - 1, 1)].rstrip()}…"
-        try:
-            return super().labelString()
-        finally:
-            self.labelText = text
+        document, text, count = QTextDocument(), self.labelText, len(self.labelText)
+        document.setHtml(html)
+        while room > 0 and count > 1 and document.idealWidth() > room:
+            count -= 1
+            self.labelText = f"{text[:count].rstrip()}…"
+            html = super().labelString()
+            document.setHtml(html)
+        self.labelText = text
+        return html
 
     def resizeEvent(self, ev: Any = None) -> None:
         if self.label is not None and self.labelText:
