@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
 
 from PySide6.QtCore import Qt, Signal
@@ -45,6 +46,8 @@ class ProblemsPanel(QWidget):
     ) -> None:
         super().__init__(parent)
         self._store, self._trials = store, trials
+        self.find_reproduction: Callable[[], Callable[[], object] | None] = lambda: None
+        """Returns what reduces the last run to a minimal reproduction; None if it did not fail."""
         self._shown: tuple[object, ...] | None = None
         self._update = DeferredChange(self._show, self)
         self.header = ProblemsHeader(store)
@@ -166,6 +169,11 @@ class ProblemsPanel(QWidget):
             menu.addAction(icons.themed("stop", "text"), "Cancel the trial", partial(self._trials.cancel, problem))
         if self._trials is not None and state is not None and state.state == "cancelled":
             menu.addAction(icons.themed("reset", "text"), "Try the fix", partial(self._trials.retry, problem))
+        reproduce = self.find_reproduction() if self._store.origin(problem) == "run" else None
+        if reproduce is not None:
+            action = menu.addAction(icons.themed("split", "text"), "Make minimal reproduction")
+            action.setToolTip("Reduce the run to the few nodes and samples that fail the same way")
+            action.triggered.connect(partial(_call, reproduce))
         dismissal = menu.addAction(icons.themed("mute", "text"), "Do not show again", partial(self._dismiss, problem))
         dismissal.setEnabled(can_dismiss(problem))
         dismissal.setToolTip(
@@ -196,3 +204,7 @@ class ProblemsPanel(QWidget):
         row = next((row for row in self.rows if row.problem is problem), None)
         if row is not None:
             self.help_requested.emit(row)
+
+
+def _call(run: Callable[[], object], *_: object) -> None:
+    run()

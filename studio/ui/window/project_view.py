@@ -180,6 +180,7 @@ class ProjectView(QObject):
         self._runs_when_checked = False
         self.canvas.zoom_changed.connect(self.zoomed)
         self.problems.activated.connect(self.canvas.reveal)
+        self.problems.find_reproduction = self.runs.run_actions.reproduction_of_last
         self.lesson.node_requested.connect(self.canvas.reveal)
         self.probes.node_requested.connect(self.canvas.reveal)
         self.breakpoints.node_requested.connect(self.canvas.reveal)

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from PySide6.QtCore import Qt
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QApplication, QMenu
 from pytestqt.qtbot import QtBot
 
 from studio.document import edits
@@ -26,6 +29,27 @@ def test_a_diverged_run_is_reduced_and_the_result_is_opened(
     qtbot.waitUntil(lambda: window.project is not None and window.project.store.name == "reproduction")
     assert (folder / "reproduction" / "reproduction.py").exists()
     assert window.project is not None and "Minimal reproduction." in window.project.store.document.description
+
+
+def test_a_failed_run_is_reduced_from_the_menu_of_its_problem(qtbot: QtBot, window: MainWindow) -> None:
+    optimizer = next(name for name, node in digits().nodes.items() if node.type.startswith("optim."))
+    project = window.open_projects.new(edits.set_param(digits(epochs=1), optimizer, "lr", 100.0), "diverging")
+    problems = window.project_views[project].problems
+    qtbot.waitUntil(lambda: project.store.is_checked)
+    window.commands.run("run.start")
+    qtbot.waitUntil(lambda: project.runner.run is not None and not project.runner.is_active)
+    window.docks["problems"].reveal()
+    qtbot.waitUntil(lambda: any(project.store.origin(row.problem) == "run" for row in problems.rows))
+    row = next(row for row in problems.rows if project.store.origin(row.problem) == "run")
+    QTest.mouseClick(row.more, Qt.MouseButton.LeftButton)
+    menu = QApplication.activePopupWidget()
+    assert isinstance(menu, QMenu)
+    [action] = [each for each in menu.actions() if each.text() == "Make minimal reproduction"]
+    QTest.mouseClick(menu, Qt.MouseButton.LeftButton, pos=menu.actionGeometry(action).center())
+    jobs = window.project_views[project].runs.run_actions.jobs
+    assert jobs.is_busy
+    jobs.cancel()
+    qtbot.waitUntil(lambda: not jobs.is_busy)
 
 
 def test_a_run_that_did_not_fail_has_none(make_run: MakeRun, open_project: Any) -> None:

@@ -5,21 +5,30 @@ from __future__ import annotations
 from typing import Any
 
 import pyqtgraph as pg
-from PySide6.QtCore import QRectF, Qt
-from PySide6.QtGui import QFontMetricsF, QPainter
+from PySide6.QtCore import QRectF
+from PySide6.QtGui import QPainter, QTextDocument
 
 
 class PlotAxis(pg.AxisItem):
     """Axis with one-pixel ticks."""
 
+    def labelString(self) -> str:
+        """The title as HTML, shortened to the height of the axis."""
+        html = super().labelString()
+        room = self.size().height() if self.orientation == "left" else 0.0
+        document, text, count = QTextDocument(), self.labelText, len(self.labelText)
+        document.setHtml(html)
+        while room > 0 and count > 1 and document.idealWidth() > room:
+            count -= 1
+            self.labelText = f"{text[:count].rstrip()}…"
+            html = super().labelString()
+            document.setHtml(html)
+        self.labelText = text
+        return html
+
     def resizeEvent(self, ev: Any = None) -> None:
-        """Shorten a title that is longer than the axis."""
-        if self.label is not None and self.orientation == "left":
-            metrics = QFontMetricsF(self.label.document().firstBlock().begin().fragment().charFormat().font())
-            full = self.labelText
-            self.labelText = metrics.elidedText(full, Qt.TextElideMode.ElideRight, self.size().height())
+        if self.label is not None and self.labelText:
             self.label.setHtml(self.labelString())
-            self.labelText = full
         super().resizeEvent(ev)
 
     def logTickStrings(self, values: Any, scale: float, spacing: float) -> list[str]:

@@ -179,9 +179,15 @@ class RunActions(QObject):
 
     def reproduce(self) -> None:
         """Reduce the failed run to the smallest project that fails the same way, and open it."""
-        run = self.run
-        if run is None or not self.can_reproduce():
-            return
+        if self.run is not None and self.can_reproduce():
+            self._reproduce(self.run)
+
+    def reproduction_of_last(self) -> Callable[[], object] | None:
+        """Reduces the last run of this session; None if it did not fail, or files are being written."""
+        run = self._runner.run
+        return None if run is None or not can_fail(run) or self.jobs.is_busy else partial(self._reproduce, run)
+
+    def _reproduce(self, run: Run) -> None:
         results: list[Reproduction] = []
 
         def on_finished(error: FileError | None) -> None:
