@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import importlib.util
+import json
+import os
+import subprocess
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -228,6 +232,21 @@ def test_a_graph_trains_alike(name: str, tmp_path: Path) -> None:
         package = train_package(train, folder, batches, validation, epochs)
     assert canvas.losses
     assert_same(canvas, package, rtol=case.rtol)
+
+
+def test_the_program_runs_and_resumes(tmp_path: Path) -> None:
+    """`python train.py` in a process of its own, which finds neither Gradwire nor the tests."""
+    folder = export(mlp(), tmp_path / "package")
+    environment = {**os.environ, "OMP_NUM_THREADS": "1", "PYTHONPATH": ""}
+    for arguments in (["--epochs", "1"], ["--epochs", "2", "--resume"]):
+        command = [sys.executable, "train.py", "--device", "cpu", *arguments]
+        done = subprocess.run(command, cwd=folder, capture_output=True, text=True, env=environment, check=False)
+        assert done.returncode == 0, done.stderr
+    history = json.loads((folder / "checkpoints" / "history.json").read_text(encoding="utf-8"))
+    assert [each["epoch"] for each in history] == [1, 2]
+    assert history[1]["val_loss"] < history[0]["val_loss"]
+    files = {path.name for path in (folder / "checkpoints").iterdir()}
+    assert files == {"best.safetensors", "history.json", "last.pt", "last.safetensors"}
 
 
 def test_the_samples_of_a_package_are_those_of_the_canvas(tmp_path: Path) -> None:
