@@ -257,7 +257,7 @@ def test_every_code_has_help_and_every_diagnosis_is_used() -> None:
     for path in (*(ROOT / "studio").rglob("*.py"), *(ROOT / "engine/data").rglob("*diagnostics.py")):
         tree = ast.parse(path.read_text("utf-8"))
         constants = _constants(tree)
-        if not {"diagnoses", "mistakes"} & set(path.parts):
+        if not {"diagnoses", "mistakes"} & set(path.relative_to(ROOT).parts):
             nodes = (node for node in ast.walk(tree) if isinstance(node, ast.Constant))
             texts |= {node.value for node in nodes if isinstance(node.value, str)}
         for node in ast.walk(tree):
