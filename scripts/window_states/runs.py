@@ -271,8 +271,13 @@ def probes_of_a_network(window: MainWindow, folder: Path) -> None:
     project = open_template(window, "digits-cnn")
     window.docks["probes"].reveal()
     view = window.project_views[project]
-    shown = (("conv1", "output", "images"), ("logits", "output", "projection"), ("relu2", "output", "histogram"))
-    view.probe_store.add([Probe(node, name, view=kind) for node, name, kind in shown])
+    view.probe_store.add(
+        [
+            Probe("conv1", "output", view="images"),
+            Probe("logits", "output", view="projection"),
+            Probe("relu2", "output", view="histogram"),
+        ]
+    )
     view.probe_store.add([Probe("conv2", "weight", "parameter", is_gradient=True), Probe("accuracy", "missing")])
     until(lambda: all(tile.result.view or tile.result.problem for tile in view.probes.tiles.values()))
     view.probe_computer.verify()

@@ -200,5 +200,6 @@ def _toggle_dock(window: CommandWindow, name: str) -> None:
         dock.hide()
     else:
         dock.reveal()
-        if (field := dock.panel.focusProxy()) is not None:  # the panel is opened to type into this field
+        field = None if dock.panel is None else dock.panel.focusProxy()
+        if field is not None:  # the panel is opened to type into this field
             field.setFocus(Qt.FocusReason.ShortcutFocusReason)
