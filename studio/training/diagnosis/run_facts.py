@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from studio.document.model import Document
+from studio.document.graph_walk import walk
+from studio.document.model import Document, Endpoint
 from studio.lowering.analysis.dataflow import Dataflow
 from studio.lowering.problems import quick_fixes
 from studio.lowering.problems.problem import Fix
@@ -20,6 +21,7 @@ _WIDTHS = ("out_features", "hidden_size")
 _FEW_UNITS = 4
 _NEUTRAL = frozenset({"nn.Flatten", "nn.Identity", "nn.Dropout", "nn.BatchNorm1d", "nn.LayerNorm"})
 """Layers that do not make a linear model another one."""
+_SELECTING = frozenset({"ops.select", "studio.Slice"})
 RECURRENT = frozenset({"nn.RNN", "nn.LSTM", "nn.GRU", "nn.RNNCell", "nn.LSTMCell", "nn.GRUCell"})
 
 
@@ -155,9 +157,24 @@ def _recurrences(flow: Dataflow) -> dict[str, Recurrence]:
             continue
         values = flow.facts[name].arguments.values
         steps, size = spec.shape[1 if values.get("batch_first", True) else 0], values.get("hidden_size")
-        if isinstance(steps, int) and isinstance(size, int):
+        if isinstance(steps, int) and isinstance(size, int) and _fades(flow, name):
             found[name] = Recurrence(steps, size)
     return found
+
+
+def _fades(flow: Dataflow, name: str) -> bool:
+    """Whether gradients fade with each step: in a tanh recurrence, whose result is one step of the sequence."""
+    if flow.facts[name].arguments.values.get("nonlinearity") == "relu":
+        return False
+
+    def after(end: Endpoint) -> list[Endpoint]:
+        readers = flow.graph.readers(end)
+        dropouts = [each.node for each in readers if flow.graph.types[each.node].group == "Dropout"]
+        return [Endpoint(each, "output") for each in dropouts]
+
+    ends = list(walk([Endpoint(name, "output")], after))
+    kinds = [flow.graph.types[each.node] for end in ends for each in flow.graph.readers(end)]
+    return all(kind.key in _SELECTING or kind.group == "Dropout" for kind in kinds)
 
 
 def _only_layer(flow: Dataflow, types: Mapping[str, NodeType]) -> str | None:
