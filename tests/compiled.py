@@ -82,7 +82,7 @@ def add_options(parser: pytest.Parser) -> None:
 class Uncompiled:
     """In the place of a kernel: one that is never there, for which its nodes run one by one, as in eager mode."""
 
-    ready, source, failure = False, "", None
+    ready, source, failure = False, "", "NumPy stands in for it"
 
     def __init__(self, fused: FusedGroup, *_: object) -> None:
         self.fused = fused

@@ -69,6 +69,8 @@ class TimedBatches:
         self._waited = 0.0
         self.waiting = 0.0
         """Seconds spent waiting for the last batch."""
+        self.stopped = 0.0
+        """Time of the last `stop`, of `time.perf_counter`."""
 
     def remaining(self, limit: int = 1) -> int:
         """Number of remaining batches, at most `limit`. Reads that many ahead from a stream."""
@@ -90,7 +92,8 @@ class TimedBatches:
     def stop(self) -> float:
         """Total seconds of the last batch."""
         self.waiting, self._waited = self._waited, 0.0
-        return time.perf_counter() - self._start
+        self.stopped = time.perf_counter()
+        return self.stopped - self._start
 
     @contextmanager
     def excluded(self) -> Iterator[None]:

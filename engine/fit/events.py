@@ -59,6 +59,8 @@ class Step:
     """The part of `seconds` spent waiting for the batch."""
     learning_rates: Mapping[str, float] = field(default_factory=dict)
     """By the name of the optimizer."""
+    ended: float = field(default=0.0, compare=False)
+    """Time at the end of the step, of `time.perf_counter` in this process; 0 for a step that was read from a file."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -373,17 +373,16 @@ class Training(Iterator[TrainingEvent]):
             with timed.excluded():
                 self._probe.before_step(batch, self.step + 1)
         values, rates, rate = self._advance(batch, accumulation)
-        if self._probe is not None:
-            with timed.excluded():
-                self._probe.after_step()
-        loss, size = sum(values.values()), batch_size(batch)
-        reports_first = self.rewind is not None and self.rewind.reports_nonfinite_batches
-        if not math.isfinite(loss) and not reports_first:
-            check_finite(batch)
         metrics = read_metrics(self.task)
         seconds = self._step_seconds = timed.stop()
         self._seconds += seconds
         self._epoch_seconds += seconds
+        if self._probe is not None:
+            self._probe.after_step()
+        loss, size = sum(values.values()), batch_size(batch)
+        reports_first = self.rewind is not None and self.rewind.reports_nonfinite_batches
+        if not math.isfinite(loss) and not reports_first:
+            check_finite(batch)
         yield Step(
             epoch=self.epoch + 1,
             batch=self.batch,
@@ -397,6 +396,7 @@ class Training(Iterator[TrainingEvent]):
             finite=math.isfinite(loss),
             waiting=timed.waiting,
             learning_rates=rates,
+            ended=timed.stopped,
         )
         if not math.isfinite(loss):
             check_finite(batch)

@@ -171,6 +171,24 @@ def test_without_a_selection_the_block_is_shown(window: MainWindow, blocked: Pro
     assert blocked.scope.location == ()
 
 
+def test_a_report_keeps_the_selected_text_of_a_field(
+    qtbot: QtBot, window: MainWindow, blocked: Project, user: WindowUser
+) -> None:
+    blocked.scope.enter("dense")
+    found = window.project_views[blocked].inspector.form
+    assert isinstance(found, BlockForm)
+    line = found.definition.name.line
+    user.enter(line)
+    assert line.selectedText() == "dense"
+    with qtbot.waitSignal(blocked.store.report_changed):
+        blocked.store.recheck()
+    assert line.selectedText() == "dense"
+    line.setCursorPosition(2)
+    with qtbot.waitSignal(blocked.store.report_changed):
+        blocked.store.recheck()
+    assert line.cursorPosition() == 2
+
+
 def test_promoted_parameters_and_copies_are_listed(window: MainWindow, blocked: Project, user: WindowUser) -> None:
     store = blocked.store
     store.edit("Repeat", lambda document: edits.set_param(document, "dense", "repeat", 3))

@@ -55,7 +55,7 @@ def _found(profile: Profile, limits: MachineLimits) -> Iterator[Hint]:
         )
     bounds = bound_seconds(roofline(profile, limits))
     kernels = sum(bounds.values())
-    if bounds.get("overhead", 0.0) >= _OVERHEAD_SHARE * kernels:
+    if bounds.get("overhead", 0.0) >= _OVERHEAD_SHARE * kernels > 0:
         yield Hint(
             f"Kernels bound by overhead take {bounds['overhead'] / kernels:.0%} of the time in kernels: calls and "
             "short loops cost more than the work. Larger batches give each kernel more work."

@@ -92,7 +92,7 @@ class ProfileAssembly:
     ) -> Profile:
         """The profile of at least one step."""
         intervals = {step.number: list(self._intervals(step)) for step in steps}
-        counted = _counted(steps)
+        counted = counted_steps(steps)
         parts = self._parts([(step, intervals[step.number]) for step in counted])
         used = [kernel for kernel in self._kernels.values() if kernel.runs]
         used.sort(key=lambda kernel: -kernel.nanoseconds)
@@ -210,7 +210,7 @@ class ProfileAssembly:
                 yield TimelineEvent(title, phase, nodes, number, one.start - origin, one.end - origin, step.number)
 
 
-def _counted(steps: Sequence[MeasuredStep]) -> list[MeasuredStep]:
+def counted_steps(steps: Sequence[MeasuredStep]) -> list[MeasuredStep]:
     """The steps with the commonest plans and batch size that are not slower than their median.
 
     Other load of the machine disturbs slow steps, and a smaller batch at the end of an epoch has other kernels.
@@ -250,4 +250,4 @@ def _kernel_profile(kernel: _Kernel, steps: int) -> KernelProfile:
     )
 
 
-__all__ = ["BETWEEN", "COPIES", "LOOP", "WAITING", "WRITES", "ProfileAssembly"]
+__all__ = ["BETWEEN", "COPIES", "LOOP", "WAITING", "WRITES", "ProfileAssembly", "counted_steps"]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -60,8 +59,8 @@ class StepProfiler:
         self._ops.__enter__()
 
     def add(self, event: fit.Step) -> None:
-        """Note a step, right after it has ended."""
-        end = time.perf_counter_ns()
+        """Note a step, before the next one."""
+        end = round(event.ended * 1e9)
         start = end - round(event.seconds * 1e9)
         runs = [
             PlanRun(plan, run)

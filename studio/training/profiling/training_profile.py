@@ -15,7 +15,7 @@ from studio.lowering.program import Program, lower
 from studio.lowering.report import Report
 from studio.training.failures import failure_event
 from studio.training.profiling.memory_accounting import eager_memory, planned_memory
-from studio.training.profiling.profile_assembly import ProfileAssembly
+from studio.training.profiling.profile_assembly import ProfileAssembly, counted_steps
 from studio.training.profiling.profile_data import MemoryProfile, Profile, ProfileStage
 from studio.training.profiling.step_profiler import MeasuredStep, StepProfiler, waiting_kernels
 from studio.training.run_settings import resolve_device
@@ -24,8 +24,8 @@ DEFAULT_STEPS = 10
 MAX_STEPS = 1000
 STAGE_SECONDS = 0.1
 """Seconds between stages while steps are measured."""
-_MAX_WAIT_SECONDS = 60.0
-"""Longest wait for the kernels of a step; NumPy computes those that are missing."""
+_STALL_SECONDS = 60.0
+"""Seconds without a new kernel after which a profile waits no longer; NumPy computes those that are missing."""
 _POLL_SECONDS = 0.05
 """Seconds between checks of the kernels that are compiling."""
 _WARM_UP_STEPS = 3
@@ -85,8 +85,17 @@ def _profile_copy(
     compiled = training.compile and not eager
     task = program.build(device=resolve_device(training.device), seed=training.seed)
     with closing(fit.fit(task, steps=2**40, validate_epochs=0, compile=compiled)) as events:
-        before = yield from _warm_up(task, events)
-        collector = ProfileCollector(task, program, report.document, compiled=compiled, steps=steps, before=before)
+        kernels = KernelWait(task)
+        before = yield from _warm_up(task, events, kernels)
+        collector = ProfileCollector(
+            task,
+            program,
+            report.document,
+            compiled=compiled,
+            steps=steps,
+            before=before,
+            has_stalled=kernels.has_stalled,
+        )
         with closing(collector):
             collector.start()
             shown = time.monotonic()
@@ -103,19 +112,35 @@ def _profile_copy(
         yield collector.profile(name)
 
 
-def _warm_up(task: fit.Task, events: fit.Training) -> Generator[ProfileStage, None, float]:
+class KernelWait:
+    """Waits for the kernels of a training step while some become ready; after a stall, it never waits again."""
+
+    def __init__(self, task: fit.Task) -> None:
+        self._task = task
+        self.has_stalled = False
+        """Whether no kernel became ready for `_STALL_SECONDS`."""
+
+    def stages(self) -> Generator[ProfileStage, None, None]:
+        """Yields the progress until all kernels are ready or cannot be compiled."""
+        total = waiting = waiting_kernels(self._task)
+        last = time.monotonic()
+        while waiting and not self.has_stalled:
+            yield ProfileStage("compiling", total - waiting, total)
+            time.sleep(_POLL_SECONDS)  # the receiver of a stage may cancel
+            before, waiting = waiting, waiting_kernels(self._task)
+            if waiting < before:
+                last = time.monotonic()
+            self.has_stalled = time.monotonic() - last >= _STALL_SECONDS
+
+
+def _warm_up(task: fit.Task, events: fit.Training, kernels: KernelWait) -> Generator[ProfileStage, None, float]:
     """Trains until steps run as they will from then on. Returns the seconds of the last step."""
     seconds, count = 0.0, 0
     for event in events:
         if not isinstance(event, fit.Step):
             continue
         seconds, count = event.seconds, count + 1
-        total = waiting = waiting_kernels(task)
-        give_up = time.monotonic() + _MAX_WAIT_SECONDS
-        while waiting and time.monotonic() < give_up:
-            yield ProfileStage("compiling", total - waiting, total)
-            time.sleep(_POLL_SECONDS)  # the receiver of a stage may cancel
-            waiting = waiting_kernels(task)
+        yield from kernels.stages()
         yield ProfileStage("warming up", count, _WARM_UP_STEPS)
         if (count >= _WARM_UP_STEPS and _is_settled(task)) or count == _MAX_WARM_UP_STEPS:
             break
@@ -133,12 +158,22 @@ class ProfileCollector:
 
     Args:
         before: seconds of a step before
+        has_stalled: whether the warm-up has given up waiting for kernels
     """
 
     def __init__(
-        self, task: fit.Task, program: Program, document: Document, *, compiled: bool, steps: int, before: float
+        self,
+        task: fit.Task,
+        program: Program,
+        document: Document,
+        *,
+        compiled: bool,
+        steps: int,
+        before: float,
+        has_stalled: bool = False,
     ) -> None:
         self._task, self._program, self._count, self._before = task, program, steps, before
+        self._has_stalled = has_stalled
         self._nodes: Collection[str] = flat_document(document).nodes.keys()
         self._profiler = StepProfiler(task, compiled=compiled)
 
@@ -155,7 +190,7 @@ class ProfileCollector:
         self._profiler.start()
 
     def add(self, event: fit.Step) -> None:
-        """Note a step, right after it has ended."""
+        """Note a step, before the next one."""
         self._profiler.add(event)
 
     def drop_last(self) -> None:
@@ -177,16 +212,19 @@ class ProfileCollector:
     def _memory(self) -> MemoryProfile:
         if not self._profiler.is_compiled:
             return eager_memory(self._task, self._program, self._nodes)
-        plans: list[ExecutionPlan] = list(dict.fromkeys(one.plan for one in self.steps[0].runs))
+        plans: list[ExecutionPlan] = list(dict.fromkeys(one.plan for one in counted_steps(self.steps)[0].runs))
         return planned_memory(self._task, self._program, self._nodes, plans)
 
     def _notes(self) -> Generator[str, None, None]:
         waiting = waiting_kernels(self._task)
-        if waiting and self._profiler.is_compiled:
-            yield (
-                f"{waiting} kernels were still compiling. NumPy computed them meanwhile, so their times will fall. "
-                "Profile again when the status line shows no compilation."
-            )
+        if not waiting or not self._profiler.is_compiled:
+            return
+        kernels = "1 kernel is" if waiting == 1 else f"{waiting} kernels are"
+        stalled = f" after {_STALL_SECONDS:g} seconds without progress" if self._has_stalled else ""
+        yield (
+            f"{kernels} not compiled{stalled}. NumPy computes the same results more slowly. "
+            "Profile again later to measure the compiled kernels."
+        )
 
 
 __all__ = [

@@ -113,7 +113,11 @@ class LineEdit(_DraftMixin, QLineEdit):
         show_start(self)
 
     def setText(self, text: str | None) -> None:
-        super().setText(text)
+        """Show a text. If it is shown already, cursor and selection stay, so that a refresh does not disturb input."""
+        if text == self.text():
+            self.draft.commit()
+        else:
+            super().setText(text)
         show_start(self)
 
     def setClearButtonEnabled(self, enable: bool) -> None:

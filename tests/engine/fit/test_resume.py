@@ -14,7 +14,7 @@ from engine.optim import lr_scheduler
 from engine.registry import OPTIMIZERS, RegistryEntry
 from tests.engine.fit.clouds import Clouds, same_weights
 
-TIMES = ("seconds", "samples_per_second", "waiting")
+TIMES = ("seconds", "samples_per_second", "waiting", "ended")
 
 
 def comparable_fields(event: fit.TrainingEvent) -> dict[str, Any] | None:

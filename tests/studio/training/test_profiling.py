@@ -7,6 +7,7 @@ import dataclasses
 import io
 import itertools
 import json
+import time
 from collections.abc import Callable
 from math import isclose
 from pathlib import Path
@@ -20,12 +21,14 @@ from engine.compiler import wait
 from engine.compiler.plan import ExecutionPlan
 from engine.errors import DataError
 from engine.modes import MODES
+from studio.cli.profile_text import profile_text
 from studio.document.blocks.block_grouping import group
 from studio.document.model import Document, Endpoint, Wire
 from studio.lowering.check import check
 from studio.lowering.program import lower
 from studio.nodes.catalogue import catalogue
 from studio.training import TrainingSession
+from studio.training.profiling import training_profile
 from studio.training.profiling.hints import hints
 from studio.training.profiling.machine_limits import MachineLimits, machine_limits
 from studio.training.profiling.profile_data import KernelProfile, MemoryKind, Profile, ProfileStage
@@ -35,6 +38,7 @@ from studio.training.profiling.roofline import bound_seconds, roofline, roofline
 from studio.training.profiling.step_profiler import StepProfiler
 from studio.training.profiling.trace_export import trace_text
 from studio.training.profiling.training_profile import ProfileError, profile_project
+from tests.compiled import standing_in
 
 LIMITS = MachineLimits("cpu", "test", 100e9, 50e9, 10e9, 1e-6, "2026-01-02T03:04:05+00:00")
 TRAINED = {"hidden", "relu", "dropout", "logits", "loss"}
@@ -176,6 +180,36 @@ def test_profiled_steps_keep_their_bits_and_are_restored(digits: Callable[..., D
         assert trained(profiles=True, compile=compile) == trained(profiles=False, compile=compile)
 
 
+@pytest.mark.parametrize("compile", [True, False])
+def test_steps_that_are_noted_late_keep_their_kernels(digits: Callable[..., Document], compile: bool) -> None:
+    """Other threads may run between the end of a step and its event."""
+    task = lower(check(digits(), catalogue())).build(seed=3)
+    profiler = StepProfiler(task, compiled=compile)
+    for event in fit.fit(task, steps=6, compile=compile):
+        if isinstance(event, fit.Step):
+            while time.perf_counter() < event.ended + 2 * event.seconds:
+                pass
+            if event.step > 3:
+                profiler.add(event)
+            elif event.step == 3:
+                profiler.start()
+    profiler.stop()
+    assert len(profiler.steps) == 3
+    assert all(step.runs or step.ops for step in profiler.steps)
+
+
+def test_measured_steps_keep_their_kernels(
+    digits: Callable[..., Document], session: Callable[..., TrainingSession]
+) -> None:
+    """Statistics of the tensors are computed before and after each step, and their time is excluded."""
+    running = session(digits(epochs=3), compile=True, probe_steps=1)
+    running.profiler.request(5)
+    running.start()
+    assert running.join(600)
+    (profile,) = [event.profile for event in running.events() if isinstance(event, Profiled)]
+    assert {node for kernel in profile.kernels for node in kernel.nodes} >= TRAINED
+
+
 def test_instances_of_a_block_are_told_apart(digits: Callable[..., Document]) -> None:
     document, instance = group(digits(), ["hidden"], "dense")
     (into,) = [wire for wire in document.wires if wire.target.node == instance]
@@ -191,6 +225,19 @@ def test_instances_of_a_block_are_told_apart(digits: Callable[..., Document]) ->
         times = profiled(document, eager=eager).node_seconds()
         assert {f"{instance}.hidden", "again.hidden", "logits"} <= times.keys()
         assert {"forward", "backward"} <= times["again.hidden"].keys()
+
+
+def test_kernels_that_never_become_ready_are_waited_for_once(
+    digits: Callable[..., Document], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(training_profile, "_STALL_SECONDS", 0.2)
+    with standing_in():
+        *stages, found = profile_project(check(digits(), catalogue()), steps=2)
+    phases = [name for name, _ in itertools.groupby(stage.what for stage in stages if isinstance(stage, ProfileStage))]
+    assert phases.count("compiling") == 1
+    assert isinstance(found, Profile)
+    (note,) = found.notes
+    assert "not compiled after 0.2 seconds without progress" in note
 
 
 def test_a_failing_step_names_its_node(digits: Callable[..., Document], monkeypatch: pytest.MonkeyPatch) -> None:
@@ -261,6 +308,14 @@ def test_hints_name_the_largest_parts(profile: Profile) -> None:
     assert first.node == "loader"
     assert "90%" in first.text
     assert "workers" in first.text
+
+
+def test_a_profile_without_kernels_has_hints_and_tables(profile: Profile) -> None:
+    parts = tuple(dataclasses.replace(part, kernel=None) for part in profile.parts)
+    empty = dataclasses.replace(profile, kernels=(), parts=parts, notes=("a note",))
+    assert hints(empty, LIMITS)[-1].text == "a note"
+    assert profile_text(empty, LIMITS)
+    assert csv_text(empty, LIMITS)
 
 
 # -- a session

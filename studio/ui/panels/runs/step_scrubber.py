@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from functools import partial
 from pathlib import Path
 
-from PySide6.QtCore import QElapsedTimer, QObject, QPoint, Signal
+from PySide6.QtCore import QObject, QPoint, QTimer, Signal
 from PySide6.QtWidgets import QMenu, QWidget
 
 from studio.document.document_errors import FileError
@@ -20,7 +20,7 @@ from studio.ui.project.shown_moment import Moment, ShownMoment
 from studio.ui.project.training_runner import TrainingRunner
 
 _LIST_MS = 1000
-"""Minimum milliseconds between two lists of the checkpoints."""
+"""Minimum milliseconds between two lists of the checkpoints and hits."""
 _MAX_MARKS = 100
 """Maximum number of marked checkpoints of a run, the newest."""
 _MAX_RUNS = 8
@@ -42,8 +42,13 @@ class StepScrubber(QObject):
         self._hits: dict[Path, list[tuple[int, str]]] = {}
         """Steps at which breakpoints paused runs, with the reason, by run folder."""
         self._folders: list[Path] = []
-        self._listed = QElapsedTimer()
-        """Time since the checkpoints were listed."""
+        self._pause = QTimer(self)
+        """Active while no new list may start."""
+        self._pause.setSingleShot(True)
+        self._pause.setInterval(_LIST_MS)
+        self._pause.timeout.connect(self._end_pause)
+        self._is_outdated = False
+        """Whether the runs were shown again during the pause."""
         self._plots: list[CurvePlot] = []
         self._runs: Sequence[Run] = ()
         self._shown = PlotOptions()
@@ -61,12 +66,23 @@ class StepScrubber(QObject):
         """Mark the steps of these runs on the axis of the plots."""
         self._runs, self._shown = runs, shown
         folders = [run.folder for run in runs if run.is_shown and run.folder is not None]
-        if folders != self._folders or self._listed.hasExpired(_LIST_MS):
-            self._listed.start()
+        if folders != self._folders or not self._pause.isActive():
             self._folders = folders
-            self._library.run_in_reader(partial(_list_checkpoints, folders), self._show_checkpoints)
-            self._library.run_in_reader(partial(_list_hits, folders), self._show_hits)
+            self._list()
+        else:
+            self._is_outdated = True
         self.refresh()
+
+    def _list(self) -> None:
+        self._is_outdated = False
+        self._pause.start()
+        self._library.run_in_reader(partial(_list_checkpoints, self._folders), self._show_checkpoints)
+        self._library.run_in_reader(partial(_list_hits, self._folders), self._show_hits)
+
+    def _end_pause(self) -> None:
+        """List what was written during the pause. A checkpoint may be written after the last event of a run."""
+        if self._window.isVisible() and (self._is_outdated or self._runner.is_active):
+            self._list()
 
     def _show_checkpoints(self, found: dict[Path, list[int]]) -> None:
         if found != self._checkpoints:
@@ -128,7 +144,7 @@ class StepScrubber(QObject):
             return
         menu = QMenu(self._window)
         if (mark := plot.checkpoint_at(position)) is not None:
-            menu.addSection(mark.title)
+            menu.addAction(mark.title).setEnabled(False)  # titles of sections are not drawn
             menu.addAction("Show weights of this checkpoint", partial(self.show_checkpoint, mark.run, mark.step))
             resume = menu.addAction("Resume from here as a new run", partial(self._runner.branch, mark.run, mark.step))
             resume.setEnabled(not self._runner.is_active)
