@@ -15,6 +15,7 @@ from engine.data.samples import Arrays, ArraySamples, Samples
 from engine.data.splits import HeldOutSplits, Share
 from engine.dtypes import float32, float64, int64
 from engine.errors import DataError
+from engine.ops.matrix_products import matrix_product
 from engine.random import Generator
 from engine.registry import DATASETS, NonNegative, Range, Seed, Size
 from engine.shape import Shape, Spec, count
@@ -234,7 +235,7 @@ class Regression(Synthetic):
             y = 10 * np.sin(np.pi * x[:, 0] * x[:, 1]) + 20 * (x[:, 2] - 0.5) ** 2 + 10 * x[:, 3] + 5 * x[:, 4]
         else:
             x = random.uniform((count, self._features), float64, -1, 1)
-            y = (np.sin(np.pi * x) if self._function == "sines" else x) @ weights
+            y = matrix_product(np, np.sin(np.pi * x) if self._function == "sines" else x, weights)
         return x, y + random.normal(count, float64, std=self._noise)
 
 

@@ -19,6 +19,7 @@ from engine.errors import ShapeError
 from engine.modes import no_grad
 from engine.random import Generator, default_generator
 from engine.shape import format_shape
+from engine.system.blas_threads import ONE_THREAD
 from engine.tensors import Tensor
 from engine.tensors.creation import from_numpy
 
@@ -214,7 +215,8 @@ def orthogonal_(tensor: Tensor, gain: float = 1.0, generator: Generator | None =
         _generator_or_default(generator).normal((rows, math.prod(tensor.shape[1:])), tensor.dtype).astype(np.float64)
     )
     tall = matrix if matrix.shape[0] >= matrix.shape[1] else matrix.T
-    q, r = np.linalg.qr(tall)
+    with ONE_THREAD:
+        q, r = np.linalg.qr(tall)
     q *= np.sign(np.diagonal(r))  # makes the distribution uniform (Mezzadri, math-ph/0609050)
     q = q if tall is matrix else q.T
     return _write(tensor, (gain * q).astype(tensor.dtype.numpy).reshape(tensor.shape))

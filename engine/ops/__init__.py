@@ -1,6 +1,14 @@
 """All ops, by kind. Importing this package registers them."""
 
-from engine.ops import attention_weights, cross_entropy, dropout_ops, probabilities, row_blocks, single_thread, softmax
+from engine.ops import (
+    attention_weights,
+    cross_entropy,
+    dropout_ops,
+    matrix_products,
+    probabilities,
+    row_blocks,
+    softmax,
+)
 from engine.ops.composite import COMPOSITES, composite
 from engine.ops.elementwise import (
     activation,
@@ -91,7 +99,7 @@ __all__ = [
     "masks",
     "matmul",
     "norms",
-    "single_thread",
+    "matrix_products",
     "op",
     "operators",
     "splitting",

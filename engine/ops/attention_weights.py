@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from engine.errors import DTypeError, ShapeError
+from engine.ops.matrix_products import matrix_product
 from engine.ops.record import op
 from engine.ops.row_blocks import as_rows, row_blocks, sums
 from engine.ops.shape_rules import broadcast_shapes, same_dtype
-from engine.ops.single_thread import products
 from engine.ops.softmax import softmax_backward
 from engine.shape import Spec, count, format_shape
 
@@ -35,7 +35,7 @@ def attention_weights(xp, query, key, mask=None, scale: float = 1.0, causal: boo
     dtype = query.dtype
     if dtype.itemsize < 4:
         query, key = query.astype(xp.float32), key.astype(xp.float32)
-    scores = xp.ascontiguousarray(products(xp, query * scale, xp.swapaxes(key, -1, -2)))
+    scores = xp.ascontiguousarray(matrix_product(xp, query * scale, xp.swapaxes(key, -1, -2)))
     if mask is not None:
         scores = _masked(xp, scores, mask)
     if causal:

@@ -8,8 +8,8 @@ from __future__ import annotations
 from typing import Any
 
 from engine.ops.attention_weights import attention_weights
+from engine.ops.matrix_products import matrix_product
 from engine.ops.record import op
-from engine.ops.single_thread import products
 from engine.ops.softmax import softmax_backward
 from engine.shape import Spec
 
@@ -31,7 +31,7 @@ def scaled_dot_product_attention_op(xp, query, key, value, scale: float, causal:
         the result, B×L×H×V, and the attention weights, B×H×L×S.
     """
     weights = attention_weights.kernel(xp, query, key, None, scale=scale, causal=causal)
-    return _swap_heads(xp, products(xp, weights, value)), weights
+    return _swap_heads(xp, matrix_product(xp, weights, value)), weights
 
 
 @scaled_dot_product_attention_op.shape
@@ -53,10 +53,10 @@ def attention_backward(xp, g, query, key, value, weights, first: float, second: 
         second: factor of the key gradient
         causal: kernels may skip the weights of later keys, which are 0
     """
-    grad_scores = softmax_backward.kernel(xp, products(xp, g, xp.swapaxes(value, -1, -2)), weights, -1)
-    grad_query = products(xp, grad_scores, key) * first
-    grad_key = products(xp, xp.swapaxes(grad_scores, -1, -2), query) * second
-    grad_value = products(xp, xp.swapaxes(weights, -1, -2), g)
+    grad_scores = softmax_backward.kernel(xp, matrix_product(xp, g, xp.swapaxes(value, -1, -2)), weights, -1)
+    grad_query = matrix_product(xp, grad_scores, key) * first
+    grad_key = matrix_product(xp, xp.swapaxes(grad_scores, -1, -2), query) * second
+    grad_value = matrix_product(xp, xp.swapaxes(weights, -1, -2), g)
     return _swap_heads(xp, grad_query), _swap_heads(xp, grad_key), _swap_heads(xp, grad_value)
 
 

@@ -7,9 +7,13 @@ A softmax of 4 MB reads and writes main memory five times. In blocks it does so 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import nullcontext
 from typing import Any
 
 import numpy as np
+
+from engine.ops.matrix_products import SMALL_VECTOR_WORK, matrix_product
+from engine.system.blas_threads import ONE_THREAD
 
 _ELEMENTS = 3 << 14
 """Elements of one block: 192 kB in single precision."""
@@ -52,9 +56,12 @@ def as_rows(array: Any, dims: int = 1) -> Any:
 
 def sums(xp: Any, x: Any) -> Any:
     """Sums of rows as a column, by a matrix product, which is four times as fast as `sum`."""
-    return xp.matmul(x, xp.ones((x.shape[1], 1), x.dtype))
+    return matrix_product(xp, x, xp.ones((x.shape[1], 1), x.dtype))
 
 
 def row_dots(xp: Any, x: Any, y: Any) -> Any:
     """Dot products of rows as a column. `vecdot` takes half the time of `einsum`; CuPy does not have it."""
-    return (np.vecdot(x, y) if xp is np else xp.einsum("ij,ij->i", x, y))[:, None]
+    if xp is not np:
+        return xp.einsum("ij,ij->i", x, y)[:, None]
+    with ONE_THREAD if x.shape[1] > SMALL_VECTOR_WORK else nullcontext():
+        return np.vecdot(x, y)[:, None]

@@ -2,30 +2,27 @@
 
 from __future__ import annotations
 
-import functools
 import platform
 from collections.abc import Callable, Iterator
-from typing import Any
 
 import numpy as np
-from threadpoolctl import ThreadpoolController
 
 from engine import backend
 from engine.errors import DeviceError
 from engine.system import environment
+from engine.system.blas_threads import ONE_THREAD, blas_libraries
 
 
 def get_num_threads() -> int:
     """Return the number of threads of matrix products."""
-    return max((library.num_threads for library in _blas()), default=1)
+    return ONE_THREAD.num_threads()
 
 
 def set_num_threads(n: int) -> None:
     """Set the number of threads of matrix products and compiled kernels."""
     if isinstance(n, bool) or not isinstance(n, int) or n < 1:
         raise ValueError(f"set_num_threads() takes a whole number above 0, not {n!r}")
-    for library in _blas():
-        library.set_num_threads(n)
+    ONE_THREAD.set_num_threads(n)
     for callback in _thread_callbacks:
         callback(n)
 
@@ -54,15 +51,9 @@ def show_config() -> None:
     print("\n".join(_lines()))  # noqa: T201 - printing is its purpose
 
 
-@functools.cache
-def _blas() -> tuple[Any, ...]:
-    """The BLAS libraries of this process, normally only NumPy's."""
-    return tuple(ThreadpoolController().select(user_api="blas").lib_controllers)
-
-
 def _lines() -> Iterator[str]:
     yield f"Python {platform.python_version()}, NumPy {np.__version__}, {_cupy()}"
-    for library in _blas():
+    for library in blas_libraries():
         details = (
             f"{name} {value}"
             for name in ("architecture", "threading_layer")

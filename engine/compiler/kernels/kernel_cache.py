@@ -33,6 +33,7 @@ from engine.compiler.kernels.scalar_expression import LoweringUnsupported
 FOLDER_VARIABLE = "GRADWIRE_KERNELS"
 """Environment variable that sets the cache folder."""
 _KERNEL_MODULES = (
+    "blas_calls",
     "blocked_matmul",
     "cpython_objects",
     "image_planes",

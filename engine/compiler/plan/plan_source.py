@@ -18,6 +18,7 @@ from engine.compiler.kernels.library import STRIDED
 from engine.compiler.plan.buffer_placement import BufferPlacement, writes_into
 from engine.compiler.plan.out_variants import out_variant
 from engine.ops.linalg.matmul import matmul
+from engine.ops.matrix_products import is_undivided, matrix_product
 from engine.shape import count
 from engine.tensors.dispatch.op_call import compute_promoted
 
@@ -48,6 +49,7 @@ class PlanSource:
         self.names: dict[IRValue, str] = {}
         self.namespace: dict[str, Any] = {
             "matmul": xp.matmul,
+            "product": partial(matrix_product, xp),
             "empty": xp.empty,
             "copyto": xp.copyto,
             "setitem": setitem,
@@ -209,9 +211,12 @@ class PlanSource:
         out = self.names[step.out]
         if step.op is matmul:
             left, right = step.values
+            shapes = left.shape, right.shape
             if len(left.shape) > 2 and len(right.shape) == 2:  # one large product, as in eager mode
                 arguments[0], out = self._as_matrix(arguments[0], left), self._as_matrix(out, step.out)
-            self.add(f"matmul({', '.join(arguments)}, out={out})")
+                shapes = (count(left.shape[:-1]), left.shape[-1]), right.shape
+            function = "matmul" if self.device is not CPU or is_undivided(*shapes) else "product"
+            self.add(f"{function}({', '.join(arguments)}, out={out})")
             return
         kernel = self.bind(f"{step.op.name}{number}", out_variant(step) or step.op.kernel)
         self.add(f"{kernel}(xp, {', '.join(arguments)}, out={out}{self._statics(number, step)})")

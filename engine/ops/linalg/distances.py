@@ -9,6 +9,7 @@ from engine.errors import DTypeError, ShapeError
 from engine.ops.composite import composite
 from engine.ops.elementwise.selection import where
 from engine.ops.linalg.norms import vector_norm
+from engine.ops.matrix_products import matrix_product
 from engine.ops.record import op
 from engine.ops.shape_rules import broadcast_shapes, same_dtype
 from engine.shape import Dim, Spec, format_shape
@@ -22,7 +23,7 @@ from engine.shape import Dim, Spec, format_shape
 def euclidean_dist(xp, x, y):
     """√Σ (x − y)² for all pairs of rows, by one matrix product. The gradient is 0 for equal rows."""
     squares = xp.square(x).sum(axis=-1)[..., None] + xp.square(y).sum(axis=-1)[..., None, :]
-    squares -= 2 * xp.matmul(x, xp.swapaxes(y, -1, -2))
+    squares -= 2 * matrix_product(xp, x, xp.swapaxes(y, -1, -2))
     return xp.sqrt(xp.maximum(squares, 0, out=squares), out=squares)
 
 

@@ -10,10 +10,11 @@ import numpy as np
 from engine.dtypes import from_numpy
 from engine.errors import DTypeError, LinAlgError, ShapeError
 from engine.shape import Dim, Spec, format_shape
+from engine.system.blas_threads import ONE_THREAD
 
 
 def run_lapack(name: str, reason: str, function: Callable[..., Any], *arrays: Any, in_code: str = "") -> Any:
-    """`function(*arrays)`, computed in float32 for half precision.
+    """`function(*arrays)`, computed in one thread, and in float32 for half precision.
 
     Raises:
         LinAlgError: `function` failed. The message names the failing matrix of a batch, followed by `reason`, and by
@@ -22,7 +23,8 @@ def run_lapack(name: str, reason: str, function: Callable[..., Any], *arrays: An
     dtype = arrays[0].dtype
     arrays = tuple(array.astype(np.float32) if array.dtype.itemsize < 4 else array for array in arrays)
     try:
-        result = function(*arrays)
+        with ONE_THREAD:
+            result = function(*arrays)
     except np.linalg.LinAlgError as error:
         raise LinAlgError(f"{name}: {_failing_matrix(function, arrays)} {reason}", in_code=in_code) from error
     if dtype.itemsize >= 4:

@@ -17,6 +17,7 @@ from engine.ops.composite import composite
 from engine.ops.linalg.identity import identity_like
 from engine.ops.linalg.lapack import check_matrices, check_square
 from engine.ops.linalg.systems import linalg_solve_triangular_op
+from engine.ops.matrix_products import matrix_product
 from engine.ops.movement.primitives import cat
 from engine.ops.record import op
 from engine.shape import Spec, format_shape
@@ -73,8 +74,8 @@ def _eliminate(xp: Any, work: Any, j: int, stop: int, pivots: Any, info: Any, pi
 def _finish_rows(xp: Any, work: Any, start: int, stop: int) -> None:
     """Update the columns to the right of a panel, in its rows and in the rows below."""
     for i in range(start + 1, stop):
-        work[:, i, stop:] -= xp.matmul(work[:, i, None, start:i], work[:, start:i, stop:])[:, 0]
-    work[:, stop:, stop:] -= xp.matmul(work[:, stop:, start:stop], work[:, start:stop, stop:])
+        work[:, i, stop:] -= matrix_product(xp, work[:, i, None, start:i], work[:, start:i, stop:])[:, 0]
+    work[:, stop:, stop:] -= matrix_product(xp, work[:, stop:, start:stop], work[:, start:stop, stop:])
 
 
 @linalg_lu_factor_ex.shape

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from engine.dtypes import from_numpy
 from engine.errors import ShapeError
+from engine.ops.matrix_products import BLAS_TYPES, SMALL_VECTOR_WORK, matrix_product
 from engine.ops.record import op
 from engine.ops.shape_rules import matmul_shape, same_dtype
-from engine.ops.single_thread import products
 from engine.shape import Spec, count, format_shape
 
 
@@ -22,9 +24,13 @@ def matmul(xp, x, y, out=None):
     """Matrix product. Leading dimensions are batches that broadcast; a vector is a row on the left, else a column."""
     if x.dtype != y.dtype:
         same_dtype("matmul", _of(x), _of(y))
-    if x.ndim == 2 == y.ndim and out is None:
+    if (
+        x.ndim == 2 == y.ndim
+        and out is None
+        and (xp is not np or x.size * y.shape[1] <= SMALL_VECTOR_WORK or x.dtype.char not in BLAS_TYPES)
+    ):
         return x.dot(y)  # the same BLAS call with half a microsecond less overhead
-    return products(xp, x, y, out) if x.ndim > 2 else xp.matmul(x, y, out=out)
+    return matrix_product(xp, x, y, out)
 
 
 @matmul.shape
@@ -73,7 +79,7 @@ def linear(xp, x, weight, bias=None):
         same_dtype("linear", _of(x), _of(weight))
     if weight.ndim != 2:
         raise _no_matrix(weight)
-    out = products(xp, x, weight.T)
+    out = matrix_product(xp, x, weight.T)
     if bias is not None:
         out += bias
     return out

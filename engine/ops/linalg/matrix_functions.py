@@ -13,6 +13,7 @@ from engine.ops.linalg.decompositions import linalg_eigh, svdvals
 from engine.ops.linalg.lapack import check_matrices, check_square, run_lapack
 from engine.ops.linalg.norms import matrix_rank, tolerance
 from engine.ops.linalg.systems import inv, linalg_solve
+from engine.ops.matrix_products import matrix_product
 from engine.ops.movement.primitives import cat
 from engine.ops.record import op
 from engine.shape import Dim, Spec, count, format_shape
@@ -31,7 +32,7 @@ def linalg_pinv(xp, A, limit):
         u, s, vh = xp.linalg.svd(a, full_matrices=False)
         keep = s > limit
         s = xp.where(keep, 1 / xp.where(keep, s, 1), 0).astype(s.dtype)
-        return xp.matmul(xp.swapaxes(vh, -1, -2) * s[..., None, :], xp.swapaxes(u, -1, -2))
+        return matrix_product(xp, xp.swapaxes(vh, -1, -2) * s[..., None, :], xp.swapaxes(u, -1, -2))
 
     return run_lapack("linalg.pinv", "has no singular values.", lambda a: pseudo_inverse(a, limit), A)
 
@@ -122,15 +123,15 @@ def _matrix_exponential(xp: Any, A: Any) -> Any:
     squarings = max(0, math.ceil(math.log2(max_norm / 5.37))) if 0 < max_norm < math.inf else 0
     A = A / 2.0**squarings
     b, one = _PADE, xp.eye(A.shape[-1], dtype=A.dtype)
-    A2 = xp.matmul(A, A)
-    A4 = xp.matmul(A2, A2)
-    A6 = xp.matmul(A4, A2)
-    odd = xp.matmul(A6, b[13] * A6 + b[11] * A4 + b[9] * A2) + b[7] * A6 + b[5] * A4 + b[3] * A2 + b[1] * one
-    odd = xp.matmul(A, odd)
-    even = xp.matmul(A6, b[12] * A6 + b[10] * A4 + b[8] * A2) + b[6] * A6 + b[4] * A4 + b[2] * A2 + b[0] * one
+    A2 = matrix_product(xp, A, A)
+    A4 = matrix_product(xp, A2, A2)
+    A6 = matrix_product(xp, A4, A2)
+    odd = matrix_product(xp, A6, b[13] * A6 + b[11] * A4 + b[9] * A2) + b[7] * A6 + b[5] * A4 + b[3] * A2 + b[1] * one
+    odd = matrix_product(xp, A, odd)
+    even = matrix_product(xp, A6, b[12] * A6 + b[10] * A4 + b[8] * A2) + b[6] * A6 + b[4] * A4 + b[2] * A2 + b[0] * one
     result = xp.linalg.solve(even - odd, even + odd)
     for _ in range(squarings):
-        result = xp.matmul(result, result)
+        result = matrix_product(xp, result, result)
     return result
 
 

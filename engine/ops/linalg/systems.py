@@ -13,6 +13,7 @@ from engine.ops.composite import composite
 from engine.ops.elementwise.selection import where
 from engine.ops.linalg.identity import identity_like
 from engine.ops.linalg.lapack import check_square, run_lapack
+from engine.ops.matrix_products import matrix_product
 from engine.ops.record import op
 from engine.ops.shape_rules import broadcast_shapes, same_dtype
 from engine.shape import Spec, format_shape
@@ -125,7 +126,7 @@ def _solve_blocks(xp: Any, A: Any, B: Any, upper: bool) -> Any:
     top, bottom = slice(0, half), slice(half, n)
     first, second = (bottom, top) if upper else (top, bottom)
     x = _solve_blocks(xp, A[..., first, first], B[..., first, :], upper)
-    remaining = B[..., second, :] - xp.matmul(A[..., second, first], x)
+    remaining = B[..., second, :] - matrix_product(xp, A[..., second, first], x)
     y = _solve_blocks(xp, A[..., second, second], remaining, upper)
     return xp.concatenate((y, x) if upper else (x, y), axis=-2)
 
@@ -158,7 +159,7 @@ def _row_by_row(xp: Any, A: Any, B: Any, upper: bool) -> Any:
     X = xp.zeros((*np.broadcast_shapes(A.shape[:-2], B.shape[:-2]), *B.shape[-2:]), B.dtype)
     for i in reversed(range(n)) if upper else range(n):
         solved_rows = slice(i + 1, n) if upper else slice(0, i)
-        remaining = B[..., i : i + 1, :] - xp.matmul(A[..., i : i + 1, solved_rows], X[..., solved_rows, :])
+        remaining = B[..., i : i + 1, :] - matrix_product(xp, A[..., i : i + 1, solved_rows], X[..., solved_rows, :])
         X[..., i : i + 1, :] = remaining / A[..., i : i + 1, i : i + 1]
     return X
 
@@ -283,7 +284,7 @@ def cofactors(xp, A):
         n = s.shape[-1]
         others = xp.where(xp.eye(n, dtype=bool), xp.ones_like(s)[..., None], s[..., None, :] + xp.zeros_like(a))
         sign = xp.linalg.det(u) * xp.linalg.det(vh)
-        found = xp.matmul(u * (others.prod(axis=-1) * sign[..., None])[..., None, :], vh)
+        found = matrix_product(xp, u * (others.prod(axis=-1) * sign[..., None])[..., None, :], vh)
         return xp.where(is_finite, found, xp.full_like(found, xp.nan))
 
     return run_lapack("linalg.det", "has no singular values.", compute, A)

@@ -9,6 +9,7 @@ import numpy as np
 from engine.dtypes import float32
 from engine.errors import ShapeError
 from engine.modes import MODES
+from engine.ops.matrix_products import matrix_product
 from engine.ops.record import op
 from engine.ops.row_blocks import as_rows, block_rows, row_blocks, row_dots, scratch, sums
 from engine.ops.shape_rules import bytes_spec
@@ -116,11 +117,11 @@ def layer_norm_backward(xp, g, x, moments, weight=None, dims: int = 1):
         centered, product = (temporary[:size] for temporary in temporaries)
         part[...], centered[...] = grads[block], source[block]
         centered -= mean
-        grad_bias += xp.matmul(ones[:, :size], part)
+        grad_bias += matrix_product(xp, ones[:, :size], part)
         part *= inv_std
         if factors is not None:
             xp.multiply(part, centered, out=product)
-            grad_weight += xp.matmul(ones[:, :size], product)
+            grad_weight += matrix_product(xp, ones[:, :size], product)
             part *= factors[:size]
         total = sums(xp, part) / width
         centered *= row_dots(xp, part, centered) * (inv_std * inv_std / width)

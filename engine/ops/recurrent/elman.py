@@ -8,8 +8,8 @@ from engine.modes import MODES
 from engine.ops.record import op
 from engine.ops.recurrent.recurrent_steps import BatchSizes, composition_gradients, previous_states, run_cell, steps
 from engine.ops.row_blocks import as_rows
-from engine.ops.single_thread import single_threaded
 from engine.shape import Spec
+from engine.system.blas_threads import single_threaded
 
 Nonlinearity = Literal["tanh", "relu"]
 

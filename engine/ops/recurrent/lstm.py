@@ -17,8 +17,8 @@ from engine.ops.recurrent.recurrent_steps import (
 )
 from engine.ops.row_blocks import as_rows
 from engine.ops.shape_rules import bytes_spec, kernel_itemsize
-from engine.ops.single_thread import single_threaded
 from engine.shape import Spec
+from engine.system.blas_threads import single_threaded
 
 
 def _sample(s: Any) -> Any:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Any, TypeAlias
 
 from engine.errors import ShapeError
+from engine.ops.matrix_products import matrix_product
 from engine.ops.record import op
 from engine.ops.shape_rules import same_dtype
 from engine.ops.spatial.column_tiles import blocks
@@ -46,7 +47,7 @@ def convolution(
         )
         return correlate(xp, x, weight, bias, grid).astype(dtype, copy=False)
     inputs = strided(x, stride).reshape(x.shape[0], groups, weight.shape[1], count(output_sizes))
-    out = xp.matmul(weight.reshape(groups, -1, weight.shape[1]), inputs)
+    out = matrix_product(xp, weight.reshape(groups, -1, weight.shape[1]), inputs)
     out = out.reshape(x.shape[0], weight.shape[0], count(output_sizes))
     if bias is not None:
         out += bias.reshape(-1, 1)
@@ -67,7 +68,7 @@ def convolution_transpose(xp, g, weight, sizes: Sizes, stride: Sizes, padding: S
     if pointwise(windows, output_sizes):
         out = xp.zeros((batch, groups * inner, *sizes), g.dtype)
         split = g.reshape(batch, groups, g.shape[1] // groups, count(output_sizes))
-        product = xp.matmul(weight.reshape(groups, -1, inner).swapaxes(1, 2), split)
+        product = matrix_product(xp, weight.reshape(groups, -1, inner).swapaxes(1, 2), split)
         strided(out, stride)[(..., *map(slice, output_sizes))] = product.reshape(batch, groups * inner, *output_sizes)
     else:
         flipped = weight.reshape(groups, -1, inner, *windows.kernel).swapaxes(1, 2)
@@ -93,7 +94,9 @@ def convolution_backward_weight(xp, g, x, kernel: Sizes, stride: Sizes, padding:
     if pointwise(windows, output_sizes):
         out = xp.zeros((groups, outer, inner), g.dtype)
         for gradient_rows, inputs in zip(g, strided(x, stride)[(..., *map(slice, output_sizes))], strict=True):
-            out += xp.matmul(gradient_rows.reshape(groups, outer, -1), inputs.reshape(groups, inner, -1).swapaxes(1, 2))
+            out += matrix_product(
+                xp, gradient_rows.reshape(groups, outer, -1), inputs.reshape(groups, inner, -1).swapaxes(1, 2)
+            )
         return out.reshape(-1, inner, *kernel).astype(dtype, copy=False)
     grid, scratch = (
         cheapest(ConvolutionGrid(windows, x.shape[2:], output_sizes, inner, outer, groups)),
@@ -104,7 +107,7 @@ def convolution_backward_weight(xp, g, x, kernel: Sizes, stride: Sizes, padding:
     for samples, group_slice, tile in blocks(grid, x.shape[0], x.dtype.itemsize):
         column_matrix = columns(tile, x[samples, channel_slice(group_slice, inner)], scratch)
         gradient_rows = rows(tile, g[samples, channel_slice(group_slice, outer)], scratch)
-        out[group_slice] += xp.matmul(column_matrix, gradient_rows.swapaxes(1, 2))
+        out[group_slice] += matrix_product(xp, column_matrix, gradient_rows.swapaxes(1, 2))
     out = xp.moveaxis(out.reshape(groups, trailing, inner, leading, outer), (4, 2, 3), (1, 2, 3))
     return xp.ascontiguousarray(out).reshape(-1, inner, *kernel).astype(dtype, copy=False)
 

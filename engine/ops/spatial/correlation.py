@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, TypeAlias
 
+from engine.ops.matrix_products import matrix_product
 from engine.ops.spatial.column_tiles import blocks
 from engine.ops.spatial.convolution_grid import ConvolutionGrid
 from engine.ops.spatial.im2col_blocks import ScratchBuffers, columns, write_product
@@ -30,7 +31,7 @@ def correlate(xp: Any, x: Any, weight: Any, bias: Any, grid: ConvolutionGrid) ->
         column_matrix = columns(tile, x[samples, channel_slice(group_slice, grid.inner)], scratch)
         factors, output_channels = stacked[:, group_slice], channel_slice(group_slice, grid.outer)
         product = scratch("product", *factors.shape[:-1], column_matrix.shape[-1])
-        xp.matmul(factors, column_matrix, out=product)
+        matrix_product(xp, factors, column_matrix, out=product)
         product = product.reshape(leading, column_matrix.shape[0], grid.outer, -1)
         write_product(
             out[samples, output_channels], tile, product, None if bias is None else bias[output_channels], scratch

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -66,9 +67,14 @@ def background_kernel(name: str, dtype: Any) -> KernelModule:
 
 def start_thread_pool() -> None:
     """Starts the thread pool, once its kernel is compiled."""
-    serve = background_kernel("serve_pool", np.dtype(np.float32)).function
+    serve = _serving_kernel().function
     if serve is not None:
         THREAD_POOL.start(serve)
+
+
+@functools.cache
+def _serving_kernel() -> KernelModule:
+    return background_kernel("serve_pool", np.dtype(np.float32))
 
 
 def kernel_names() -> list[str]:
