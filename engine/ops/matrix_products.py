@@ -15,6 +15,8 @@ import numpy as np
 from engine.ops.product_blocks import MIN_WORK, is_openblas, multiply_in_blocks
 from engine.system.blas_threads import ONE_THREAD
 
+BLAS_TYPES = "fdFD"
+"""Type codes of the elements that NumPy multiplies by BLAS."""
 SMALL_VECTOR_WORK, _SMALL_WORK = 1 << 13, 1 << 18
 """Maximum multiply-adds of a product with a vector and of a product of matrices that OpenBLAS never divides."""
 
@@ -32,7 +34,7 @@ def matrix_product(xp: Any, x: Any, y: Any, out: Any = None) -> Any:
             return product
         out[...] = product
         return out
-    if xp is not np or is_undivided(x.shape, y.shape) or not is_openblas():
+    if xp is not np or x.dtype.char not in BLAS_TYPES or is_undivided(x.shape, y.shape) or not is_openblas():
         return xp.matmul(x, y, out=out)
     if x.ndim > 1 and y.ndim > 1 and _work(x.shape, y.shape) >= MIN_WORK:
         product = multiply_in_blocks(x, y, out)

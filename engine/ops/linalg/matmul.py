@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from engine.dtypes import from_numpy
 from engine.errors import ShapeError
-from engine.ops.matrix_products import SMALL_VECTOR_WORK, matrix_product
+from engine.ops.matrix_products import BLAS_TYPES, SMALL_VECTOR_WORK, matrix_product
 from engine.ops.record import op
 from engine.ops.shape_rules import matmul_shape, same_dtype
 from engine.shape import Spec, count, format_shape
@@ -22,7 +24,11 @@ def matmul(xp, x, y, out=None):
     """Matrix product. Leading dimensions are batches that broadcast; a vector is a row on the left, else a column."""
     if x.dtype != y.dtype:
         same_dtype("matmul", _of(x), _of(y))
-    if x.ndim == 2 == y.ndim and out is None and x.size * y.shape[1] <= SMALL_VECTOR_WORK:
+    if (
+        x.ndim == 2 == y.ndim
+        and out is None
+        and (xp is not np or x.size * y.shape[1] <= SMALL_VECTOR_WORK or x.dtype.char not in BLAS_TYPES)
+    ):
         return x.dot(y)  # the same BLAS call with half a microsecond less overhead
     return matrix_product(xp, x, y, out)
 
