@@ -25,6 +25,7 @@ EXAMPLES = {
     "sweep": "gradwire sweep digits.gradwire -p adam.lr=0.001,0.01 --epochs 3",
     "trust": "gradwire trust digits.gradwire",
     "data": "gradwire data digits.gradwire scale",
+    "weights": "gradwire weights trained.pt digits.gradwire --suggest",
     "import": "gradwire import houses.csv -o houses.gradwire",
     "evaluate": "gradwire evaluate digits.gradwire --weights 1",
     "predict": "gradwire predict digits.gradwire --weights 1 new.npy -o answers.csv",
