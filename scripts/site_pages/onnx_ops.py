@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from engine.onnx.model_writer import register_translators
 from engine.onnx.translators import LAYER_TRANSLATORS, REASONS, TRANSLATORS
 from engine.ops.record import REGISTRY
-from studio.reference.markdown import code, joined, table
+from studio.reference.markdown import code, fence, joined, table
 
 PATH = "reference/onnx.md"
 
@@ -24,6 +24,7 @@ def pages() -> Iterator[tuple[str, str]]:
             [
                 "# Ops in ONNX files",
                 "Look up whether an op can be [exported to ONNX](../how-to/export-onnx.md), and if not, why.",
+                fence("sh", "gradwire export digits.gradwire --to onnx --opset 20 -o digits.onnx"),
                 "## Ops that can be exported",
                 ", ".join(map(code, exported)) + ".",
                 "Functions that are compositions of these ops, and all layers, can be exported too.",
