@@ -543,19 +543,18 @@ class TrainingSession:
             if self._requested == "step" and isinstance(after, fit.Step):
                 self._requested = "pause"
             while self._requested == "pause":
-                if self._state != "paused":
-                    self._enter("paused")
-                self._changed.wait()
-                if self._autograd_requested or self._requests:
+                self._enter("paused")
+                if self._autograd_requested or self._requests:  # maybe since before the wait
                     self._changed.release()
                     try:
                         self._answer_requests()
                     finally:
                         self._changed.acquire()
+                else:
+                    self._changed.wait()
             if self._requested == "stop":
                 return True
-            if self._state != "running":
-                self._enter("running")
+            self._enter("running")
             return False
 
     def _answer_requests(self) -> None:
@@ -592,8 +591,9 @@ class TrainingSession:
         self._capture_requested_autograd()
 
     def _enter(self, state: State) -> None:
-        self._state = state
-        self._events.put(StateChanged(state))
+        if state != self._state:
+            self._state = state
+            self._events.put(StateChanged(state))
 
 
 def _copy(weights: Mapping[str, Any]) -> dict[str, Any]:

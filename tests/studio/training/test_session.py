@@ -15,7 +15,7 @@ from engine.errors import DataError
 from studio.document.model import Document
 from studio.lowering.check import check
 from studio.nodes.catalogue import catalogue
-from studio.training import AutogradCaptured, Failed, StateChanged, TrainingSession
+from studio.training import AutogradCaptured, Failed, StateChanged, TrainingSession, training_session
 
 ENDLESS = 10_000_000
 """Epochs that no machine trains while it does what a test asks for."""
@@ -194,6 +194,30 @@ def test_a_look_at_the_autograd_graph(session, digits, when: str) -> None:
     leaves = {by_id[number].leaf for number in snapshot.ids("hidden") if by_id[number].leaf}
     assert leaves == {"hidden.weight", "hidden.bias"}
     assert all(by_id[number].gradient_norm for number in snapshot.ids("logits"))
+
+
+def test_a_paused_run_answers_what_is_asked_during_an_answer(session, digits, monkeypatch: pytest.MonkeyPatch) -> None:
+    run: TrainingSession = session(digits(epochs=ENDLESS))
+    run.step()
+    wait_for(run, "paused")
+    copy, found = training_session._copy, list[object]()
+
+    def copy_while_another_thread_asks(weights: Any) -> Any:
+        monkeypatch.setattr(training_session, "_copy", copy)
+        threading.Thread(target=lambda: found.append(run.copy_weights(SECONDS))).start()
+        while not run._requests:
+            pass
+        run.capture_autograd()
+        return copy(weights)
+
+    monkeypatch.setattr(training_session, "_copy", copy_while_another_thread_asks)
+    assert run.copy_weights(SECONDS) is not None
+    events: list[object] = []
+    end = time.monotonic() + SECONDS
+    while not (found and any(isinstance(event, AutogradCaptured) for event in events)) and time.monotonic() < end:
+        events += run.events(0.1)
+    assert found and found[0] is not None
+    assert run.state == "paused"
 
 
 def test_a_look_does_not_change_the_run(session) -> None:
