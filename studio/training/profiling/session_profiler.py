@@ -14,6 +14,8 @@ from studio.training.profiling.profile_data import ProfileStage
 from studio.training.profiling.profile_events import Profiled, ProfileEvent, ProfileFailed, ProfileProgressed
 from studio.training.profiling.training_profile import STAGE_SECONDS, ProfileCollector
 
+_TOO_LATE = "The run ended before a step was measured. Profile again, which takes a copy."
+
 
 class SessionProfiler:
     """Measures steps of a run on request.
@@ -29,15 +31,20 @@ class SessionProfiler:
         self._lock = threading.Lock()
         self._requested = 0
         self._is_cancelled = False
+        self._is_closed = False
         self._collector: ProfileCollector | None = None
         self._count = 0
         self._before = 0.0
         self._shown = 0.0
 
     def request(self, steps: int) -> None:
-        """Profile the next steps."""
+        """Profile the next steps. After the end of the run, the profile fails."""
         with self._lock:
-            self._requested, self._is_cancelled = steps, False
+            is_closed = self._is_closed
+            if not is_closed:
+                self._requested, self._is_cancelled = steps, False
+        if is_closed:  # whoever asks may not know yet that the run has ended
+            self._put(ProfileFailed(_TOO_LATE))
 
     def cancel(self) -> None:
         """End the profile without a result."""
@@ -73,12 +80,12 @@ class SessionProfiler:
     def close(self, program: Program | None, name: str) -> None:
         """The run has ended: a profile has the steps so far."""
         with self._lock:
-            was_requested, self._requested = self._requested, 0
+            was_requested, self._requested, self._is_closed = self._requested, 0, True
         if self._collector is not None and self._collector.steps and program is not None:
             self._finish(program, name)
         elif self._collector is not None or was_requested:
             self._drop()
-            self._put(ProfileFailed("The run ended before a step was measured. Profile again, which takes a copy."))
+            self._put(ProfileFailed(_TOO_LATE))
 
     def _start(self, task: fit.Task, program: Program, document: Document, *, compiled: bool) -> None:
         with self._lock:

@@ -361,3 +361,5 @@ def test_a_profile_is_cancelled_and_fails_if_the_run_ends_first(
     short.start()
     assert short.join(600)
     assert [type(event) for event in short.events() if isinstance(event, (Profiled, ProfileFailed))] == [ProfileFailed]
+    short.profiler.request(3)
+    assert [type(event) for event in short.events()] == [ProfileFailed], "a request that comes too late is answered"
