@@ -141,6 +141,7 @@ class RunsPanel(QWidget):
     def showEvent(self, event: QShowEvent) -> None:
         super().showEvent(event)
         self._library.follow(True)
+        self._show_details()
         self.draw()
 
     def hideEvent(self, event: QHideEvent) -> None:
@@ -244,6 +245,8 @@ class RunsPanel(QWidget):
         had_focus = self.bar.details.hasFocus() or self.details.isAncestorOf(self.focusWidget())
         self.details.setVisible(on)
         self.bar.setVisible(has_curves)
+        if has_curves and self._curves.isHidden():
+            self._schedule()  # plots that nobody sees are not drawn
         self._curves.setVisible(has_curves)
         if had_focus and not has_curves:
             self.details.setFocus()
