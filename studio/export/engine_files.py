@@ -72,8 +72,7 @@ def _data(project: ProjectProgram, plan: DataPlan, folder: Path) -> str:
     method = _Paths(folder).visit(project.method("data"))
     assert isinstance(method, ast.FunctionDef)
     documented = [ast.Expr(ast.Constant("Training and validation batches.")), *method.body]
-    arguments = ast.arguments(posonlyargs=[], args=[], kwonlyargs=[], kw_defaults=[], defaults=[])
-    function = source_of([ast.FunctionDef("loaders", arguments, documented, [], lineno=0)])
+    function = source_of([syntax_trees.function("loaders", (), documented)])
     head = "FOLDER = Path(__file__).resolve().parent\n\n\n" if "FOLDER" in function else ""
     return _file("The data: samples, transforms and batches.", head + function)
 
@@ -139,7 +138,7 @@ def _train(project: ProjectProgram) -> str:
         syntax_trees.method("data", (), [returned]) if each is project.method("data") else each
         for each in project.task.body
     ]
-    task = ast.ClassDef(project.task.name, project.task.bases, [], body, [])
+    task = syntax_trees.class_definition(project.task.name, project.task.bases, body)
     text = "\n\n\n".join([head, source_of([task]), trainer])
     model = program.model_class
     return _file(

@@ -40,9 +40,8 @@ class _Loaders:
         made: dict[str, list[ast.expr]] = {part: [] for part in PARTS}
         for each in self._samples:
             body += self._loader(each, made)
-        arguments = ast.arguments(posonlyargs=[], args=[], kwonlyargs=[], kw_defaults=[], defaults=[])
         results = [self._joined(made[part]) for part in PARTS]
-        return ast.FunctionDef("loaders", arguments, [*body, syntax_trees.returns(results)], [], lineno=0)
+        return syntax_trees.function("loaders", (), [*body, syntax_trees.returns(results)])
 
     def _joined(self, loaders: list[ast.expr]) -> ast.expr:
         if not loaders or len(loaders) < len(self._samples):

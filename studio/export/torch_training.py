@@ -127,15 +127,15 @@ def _task_class(project: ProjectProgram, title: str) -> ast.ClassDef:
         "The loss of each optimizer for a batch.",
     ]
     computed = syntax_trees.method("losses", ["batch"], [ast.Expr(ast.Constant(docs[1])), *body])
-    return ast.ClassDef(title, [], [], [ast.Expr(ast.Constant(docs[0])), init, computed], [])
+    return syntax_trees.class_definition(title, (), [ast.Expr(ast.Constant(docs[0])), init, computed])
 
 
 def _measured(statement: ast.stmt) -> ast.stmt:
     """`self.accuracy.update(logits.detach(), labels)` for `self.measure(self.accuracy, logits, labels)`."""
     match statement:
         case ast.Expr(value=ast.Call(func=ast.Attribute(attr=name), args=[metric, input, *rest])) if name == MEASURE:
-            detached = ast.Call(ast.Attribute(input, "detach", ast.Load()), [], [])
-            return ast.Expr(ast.Call(ast.Attribute(metric, "update", ast.Load()), [detached, *rest], []))
+            detached = syntax_trees.call(syntax_trees.member(input, "detach"))
+            return ast.Expr(syntax_trees.call(syntax_trees.member(metric, "update"), [detached, *rest]))
         case _:
             return statement
 

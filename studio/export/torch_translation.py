@@ -9,6 +9,7 @@ from typing import Any, cast
 from studio.export.export_error import ExportError
 from studio.export.shipped_source import shipped
 from studio.export.torch_names import ENGINE_ONLY, LAYERS, METRICS, MODULES, exists
+from studio.lowering.codegen import syntax_trees
 
 RECURRENT = frozenset({"RNN", "LSTM", "GRU"})
 CARRY = "carry_state"
@@ -53,13 +54,14 @@ class TorchNames(ast.NodeTransformer):
         if name[:1] == ("nn",) and name[-1] in RECURRENT:
             return self._recurrent(call, name[-1], self._node_of(_line_of(node)))
         if name[:1] == ("self",) and self._node_of(_line_of(node)) in self._narrow:
-            indices = ast.Call(ast.Attribute(call.args[0], "long", ast.Load()), [], [])
+            indices = syntax_trees.call(syntax_trees.member(call.args[0], "long"))
             return ast.Call(call.func, [indices, *call.args[1:]], call.keywords)
         if name != ("checkpoint", "checkpoint"):
             return call
         if not self._recomputes:
             return ast.Call(call.args[0], call.args[1:], call.keywords)
-        return ast.Call(call.func, call.args, [*call.keywords, ast.keyword("use_reentrant", ast.Constant(False))])
+        keywords = {each.arg: each.value for each in call.keywords if each.arg is not None}
+        return syntax_trees.call(call.func, call.args, {**keywords, "use_reentrant": False})
 
     def _recurrent(self, call: ast.Call, kind: str, node: str | None) -> ast.expr:
         """A recurrent layer, which PyTorch does not have with `carry_state`."""
@@ -71,7 +73,7 @@ class TorchNames(ast.NodeTransformer):
                 "it to the same value in all instances, or export with --to engine.",
                 node,
             )
-        function = expression((LAYERS, f"Carried{kind}")) if carries.value else call.func
+        function = syntax_trees.attribute(LAYERS, f"Carried{kind}") if carries.value else call.func
         return ast.Call(function, call.args, keywords)
 
     def visit_Attribute(self, node: ast.Attribute) -> ast.expr:
@@ -81,7 +83,7 @@ class TorchNames(ast.NodeTransformer):
         found = translated(path)
         if isinstance(found, str):
             raise unsupported(".".join(path), found, self._node_of(_line_of(node)))
-        return expression(found)
+        return syntax_trees.attribute(*found)
 
 
 def _line_of(node: ast.expr) -> int:
@@ -96,14 +98,6 @@ def dotted(node: ast.expr) -> tuple[str, ...]:
         parts.append(node.attr)
         node = node.value
     return (node.id, *reversed(parts)) if isinstance(node, ast.Name) else ()
-
-
-def expression(path: Iterable[str]) -> ast.expr:
-    first, *rest = path
-    tree: ast.expr = ast.Name(first, ast.Load())
-    for name in rest:
-        tree = ast.Attribute(tree, name, ast.Load())
-    return tree
 
 
 def translated(path: tuple[str, ...]) -> tuple[str, ...] | str:
@@ -198,11 +192,11 @@ class _CodeNames(ast.NodeTransformer):
         found = translated(path)
         if isinstance(found, str):
             raise unsupported(".".join(path), found, self._node)
-        return expression(found)
+        return syntax_trees.attribute(*found)
 
     def visit_Name(self, node: ast.Name) -> Any:
         is_engine = node.id == "engine" and node.id not in self._own
-        return ast.Name("torch", node.ctx) if is_engine else node
+        return syntax_trees.name("torch") if is_engine else node
 
 
 __all__ = ["TorchNames", "dotted", "has_counted_layers", "translated_code", "unsupported"]

@@ -101,18 +101,22 @@ def returns(values: list[ast.expr]) -> ast.Return:
 
 
 def method(title: str, arguments: Iterable[str], body: Iterable[ast.stmt]) -> ast.FunctionDef:
+    return function(title, ("self", *arguments), body)
+
+
+def function(title: str, arguments: Iterable[str], body: Iterable[ast.stmt]) -> ast.FunctionDef:
     parameters = ast.arguments(
-        posonlyargs=[],
-        args=[argument(each) for each in ("self", *arguments)],
-        kwonlyargs=[],
-        kw_defaults=[],
-        defaults=[],
+        posonlyargs=[], args=[argument(each) for each in arguments], kwonlyargs=[], kw_defaults=[], defaults=[]
     )
     return ast.FunctionDef(identifier(title), parameters, list(body), [], lineno=0)
 
 
 def subclass(title: str, base: ast.expr, body: Iterable[ast.stmt]) -> ast.ClassDef:
-    return ast.ClassDef(identifier(title), [base], [], list(body), [])
+    return class_definition(title, [base], body)
+
+
+def class_definition(title: str, bases: Iterable[ast.expr], body: Iterable[ast.stmt]) -> ast.ClassDef:
+    return ast.ClassDef(identifier(title), list(bases), [], list(body), [])
 
 
 def import_of(module: str) -> ast.Import:
