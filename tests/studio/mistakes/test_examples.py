@@ -71,6 +71,11 @@ WITHOUT_EXAMPLE: dict[str, tuple[str, str, str]] = {
         "test_unknown_nodes_are_named",
     ),
     "not-measured": (_BUG, "studio/training/statistics/test_measured_runs.py", "test_a_failure_is_reported_once"),
+    "not-exported": (
+        "only an export reports it; the project itself is sound and trains",
+        "studio/cli/test_export.py",
+        "test_what_cannot_be_exported_is_one_error",
+    ),
     "not-reproduced": (_COMMAND, "studio/cli/test_reproduce.py", "test_a_project_without_a_failure_gives_exit_code_1"),
     "answers": (
         "it is about the inputs of a prediction, not about a project",

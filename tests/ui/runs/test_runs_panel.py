@@ -53,11 +53,13 @@ def test_concurrent_runs_get_different_numbers(
     qtbot: QtBot, window: MainWindow, make_run: MakeRun, open_project: Any
 ) -> None:
     project, panel = open_project()
-    make_run()  # which the window has not seen yet
+    file = make_run() / "run.json"  # which the window has not seen yet
+    about = json.loads(file.read_bytes())
+    file.write_text(json.dumps(about | {"process": {**about["process"], "token": "another"}}))
     window.commands.run("run.start")
     assert project.runner.run.name == "Run 1"
-    qtbot.waitUntil(lambda: names(panel) == ["Run 2", "Run 1"])
-    assert project.runner.run.number == project.runner.run.metadata["number"] == 2
+    qtbot.waitUntil(lambda: project.runner.run.metadata.get("number") == 2)  # it is provisional before
+    qtbot.waitUntil(lambda: names(panel) == ["Run 2", "Run 1"] and project.runner.run.number == 2)
     qtbot.waitUntil(lambda: project.runner.state == "done")
 
 
