@@ -30,7 +30,7 @@ DynamicShapes = Mapping[str, Any] | Sequence[Any] | None
 def export(
     model: Module | Callable[..., Any],
     args: Any,
-    path: str | os.PathLike[str],
+    f: str | os.PathLike[str],
     *,
     input_names: Sequence[str] | None = None,
     output_names: Sequence[str] | None = None,
@@ -43,7 +43,7 @@ def export(
     Args:
         model: a module, or a function of tensors
         args: example inputs: a tensor or a tuple of tensors. Only their shapes and dtypes count
-        path: output file. Weights above 1.5 GB go to a file beside it, FILE.data
+        f: output file. Weights above 1.5 GB go to a file beside it, FILE.data
         input_names: names of the inputs; default: the argument names of the forward method
         output_names: names of the outputs; default: output, or output_0, output_1, …
         dynamic_shapes: for each input, its open dimensions: ``{"x": {0: "N"}}`` or ``({0: "N"},)``
@@ -63,7 +63,7 @@ def export(
     shapes = _open_dimensions(names, dynamic_shapes, dynamic_axes)
     specs = [_open_spec(name, tensor, shapes.get(name, {})) for name, tensor in zip(names, tensors, strict=True)]
     found = build_model(model, dict(zip(names, specs, strict=True)), output_names, opset=opset_version)
-    save_model(found.model, path)
+    save_model(found.model, f)
     return found.model
 
 

@@ -96,6 +96,7 @@ def trusting(*sources: str) -> Iterator[None]:
 
 @pytest.fixture
 def no_trust(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """An empty store of trusted code. Returns its folder."""
+    """No trusted code, here or in this process. Returns the folder of the empty store."""
+    monkeypatch.setattr(TRUST, "_allowed", set())  # other tests may have left some
     monkeypatch.setenv("GRADWIRE_STATE", str(tmp_path / "state"))
     return tmp_path / "state"

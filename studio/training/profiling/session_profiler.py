@@ -43,7 +43,7 @@ class SessionProfiler:
             is_closed = self._is_closed
             if not is_closed:
                 self._requested, self._is_cancelled = steps, False
-        if is_closed:  # whoever asks may not know yet that the run has ended
+        if is_closed:  # the window may not know yet that the run has ended
             self._put(ProfileFailed(_TOO_LATE))
 
     def cancel(self) -> None:

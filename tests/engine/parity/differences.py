@@ -89,4 +89,33 @@ DIFFERENCES: dict[str, tuple[str, ...]] = {
         "torch.range(start=0)",
         "torch.repeat_interleave(repeats=None)",
     ),
+    "one exporter, which always exports weights, in evaluation mode, and never asks for settings of PyTorch's two": (
+        "torch.onnx.export(args=<class 'inspect._empty'>)",
+        "torch.onnx.export(f=<class 'inspect._empty'>)",
+        "torch.onnx.export(opset_version=20)",
+        *(
+            f"torch.onnx.export({one})"
+            for one in (
+                "artifacts_dir",
+                "autograd_inlining",
+                "custom_opsets",
+                "custom_translation_table",
+                "do_constant_folding",
+                "dump_exported_program",
+                "dynamo",
+                "export_modules_as_functions",
+                "export_params",
+                "external_data",
+                "keep_initializers_as_inputs",
+                "kwargs",
+                "operator_export_type",
+                "optimize",
+                "profile",
+                "report",
+                "training",
+                "verbose",
+                "verify",
+            )
+        ),
+    ),
 }

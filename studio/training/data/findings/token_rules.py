@@ -13,6 +13,7 @@ from studio.lowering.checks.sequences.token_checks import FEATURES, needless_nod
 from studio.lowering.checks.value_paths import value_readers, values_at
 from studio.lowering.problems import quick_fixes
 from studio.lowering.problems.problem import Fix, Problem
+from studio.nodes.types import Role
 from studio.training.data.findings.data_context import DataContext
 from studio.training.data.findings.sample_reading import inputs_at, measured
 
@@ -33,7 +34,8 @@ def token_problems(data: DataContext) -> Iterator[Problem]:
     tokens = measured(data.preview, "tokens", lambda: _token_count(inputs_at(data, 0)))
     readers = [] if tokens is None else value_readers(flow.graph, Endpoint(loader, "input"))
     reader = next((each for each in readers if flow.graph.types[each.node].group in _GROUPS), None)
-    if tokens is None or reader is None:
+    is_target = any(flow.graph.types[each.node].role is Role.LOSS for each in readers)  # an autoencoder's quantities
+    if tokens is None or reader is None or is_target:
         return
     name = reader.node
     message = (

@@ -246,7 +246,7 @@ class RunsPanel(QWidget):
         self.details.setVisible(on)
         self.bar.setVisible(has_curves)
         if has_curves and self._curves.isHidden():
-            self._schedule()  # plots that nobody sees are not drawn
+            self._schedule()  # hidden plots are not drawn
         self._curves.setVisible(has_curves)
         if had_focus and not has_curves:
             self.details.setFocus()
