@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -13,17 +12,15 @@ import numpy as np
 from engine.modes import no_grad
 from engine.nn.module import Module
 from engine.nn.utils import reset_states
-from engine.onnx.exporter import evaluation_mode, tensors_of
 from engine.onnx.model_writer import ExportedModel
 from engine.onnx.optional_packages import ir, onnxruntime
-from engine.onnx.trace_interpreter import interpret
-from engine.onnx.traced_graph import TracedOp
 from engine.random import RandomNumbers, default_generator, manual_seed
-from engine.shape import Dim
 from engine.tensors import Tensor
-
-TOLERANCE = 1e-4
-"""Largest difference that is accepted, relative to the largest number of an output."""
+from engine.tracing.differences import TOLERANCE, difference
+from engine.tracing.model_trace import evaluation_mode, tensors_of
+from engine.tracing.op_evaluation import named_sizes, with_sizes
+from engine.tracing.trace_interpreter import interpret
+from engine.tracing.traced_graph import TracedOp
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,24 +109,6 @@ def first_difference(exported: ExportedModel, feeds: dict[str, Any], tolerance: 
     return None
 
 
-def difference(found: Any, expected: Any) -> tuple[float, float]:
-    """Largest absolute difference, and the same relative to the largest number; infinite where NaN or shapes differ."""
-    found, expected = np.asarray(found), np.asarray(expected)
-    if found.shape != expected.shape:
-        return float("inf"), float("inf")
-    if not expected.size:
-        return 0.0, 0.0
-    a, b = found.astype(np.float64), expected.astype(np.float64)
-    same = (a == b) | (np.isnan(a) & np.isnan(b))
-    with np.errstate(invalid="ignore"):
-        distance = np.where(same, 0.0, np.abs(a - b))
-    if not np.isfinite(distance).all():
-        return float("inf"), float("inf")
-    scale = float(np.abs(b[np.isfinite(b)]).max(initial=0.0))
-    largest = float(distance.max())
-    return largest, largest / scale if scale else largest
-
-
 def _session(model: Any, path: str | os.PathLike[str] | None) -> Any:
     options = onnxruntime.SessionOptions()
     options.log_severity_level = 3
@@ -153,18 +132,15 @@ def _random_feeds(exported: ExportedModel, feeds: dict[str, Any], seed: int) -> 
     """The random numbers that the engine draws from a seed."""
     manual_seed(seed)
     graph = exported.graph
-    pairs = itertools.chain.from_iterable(
-        zip(value.spec.shape, feeds[name].shape, strict=True)
-        for value, name in zip(graph.inputs, exported.input_names, strict=True)
-    )
-    sizes = {str(size): number for size, number in pairs if isinstance(size, Dim)}
+    named = zip(graph.inputs, exported.input_names, strict=True)
+    sizes = named_sizes((value.spec, feeds[name].shape) for value, name in named)
     found: dict[str, Any] = {}
     for each, value in zip(graph.random_inputs, exported.model.graph.inputs[len(graph.inputs) :], strict=True):
         spec = each.value.spec
-        shape = tuple(size.evaluate(sizes) if isinstance(size, Dim) else size for size in spec.shape)
+        shape = with_sizes(spec.shape, sizes)
         numbers = RandomNumbers(default_generator, each.distribution, each.first, each.second).draw(shape, spec.dtype)
         found[value.name] = found[each.value.name] = np.asarray(numbers).astype(spec.dtype.numpy)
     return found
 
 
-__all__ = ["TOLERANCE", "Comparison", "compare", "difference", "first_difference"]
+__all__ = ["Comparison", "compare", "first_difference"]

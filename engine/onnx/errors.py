@@ -2,23 +2,11 @@
 
 from __future__ import annotations
 
-from engine.errors import EngineError
+from engine.tracing.errors import TraceError
 
 
-class OnnxExportError(EngineError, RuntimeError):
-    """A model that cannot be written as an ONNX file.
-
-    Attributes:
-        node: path of the module, or name of the canvas node, that cannot be exported; empty if unknown
-        op: name of the op that cannot be exported; empty if unknown
-        reason: why, without location and remedy
-    """
-
-    def __init__(
-        self, text: str, *, node: str = "", op: str = "", reason: str = "", location: tuple[str, int] | None = None
-    ) -> None:
-        super().__init__(text, location=location)
-        self.node, self.op, self.reason = node, op, reason
+class OnnxExportError(TraceError):
+    """A model that cannot be written as an ONNX file. `node`, `op` and `reason` tell which part and why."""
 
 
 __all__ = ["OnnxExportError"]

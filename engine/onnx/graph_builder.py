@@ -10,9 +10,9 @@ import numpy as np
 from engine.dtypes import DType, bool_, float32, from_numpy, int64
 from engine.onnx.optional_packages import ir
 from engine.onnx.symbolic_sizes import size_text
-from engine.onnx.traced_graph import TracedOp, TracedValue
 from engine.onnx.translators import REASONS, TRANSLATORS, NotExpressible
 from engine.shape import Dim, Shape, Spec, SymInt, count
+from engine.tracing.traced_graph import TracedOp, TracedValue
 
 Value = Any
 """An `onnx_ir.Value`."""

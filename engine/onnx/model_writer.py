@@ -12,11 +12,11 @@ from engine.graph import SourceLocation
 from engine.onnx.errors import OnnxExportError
 from engine.onnx.graph_builder import GraphBuilder
 from engine.onnx.optional_packages import ir, ir_passes
-from engine.onnx.traced_graph import TracedGraph, TracedOp, TracedValue, needed_ops
 from engine.onnx.translators import LAYER_TRANSLATORS, REASONS, TRANSLATORS, NotExpressible
 from engine.ops.record import REGISTRY, Op
 from engine.shape import Dim
 from engine.tensors.dispatch.promotion import promote
+from engine.tracing.traced_graph import TracedGraph, TracedOp, TracedValue, needed_ops
 from engine.version import __version__
 
 IR_VERSIONS = {18: 8, 19: 9, 20: 9, 21: 10, 22: 10, 23: 11}

@@ -10,12 +10,13 @@ from typing import Any
 
 from engine import Tensor, fit, nn
 from engine.graph import SourceLocation
-from engine.onnx.comparison import TOLERANCE, Comparison, compare
+from engine.onnx.comparison import Comparison, compare
 from engine.onnx.errors import OnnxExportError
 from engine.onnx.exporter import build_model, save_model
 from engine.onnx.model_writer import ExportedModel
 from engine.onnx.translators import DEFAULT_OPSET
 from engine.shape import Dim, Spec, format_shape
+from engine.tracing.differences import TOLERANCE
 from studio.export.model_call import ModelCall, evaluation_batches, input_names, model_call, output_names
 from studio.export.raw_samples import RawSamples, UnsupportedSamplesError, raw_samples
 from studio.export.transform_functions import UnsupportedTransformError, apply_transform

@@ -8,8 +8,8 @@ import numpy as np
 
 from engine.compiler.fill_op import FILL
 from engine.onnx.graph_builder import GraphBuilder, Value
-from engine.onnx.traced_graph import TracedValue
 from engine.onnx.translators import NotExpressible, translates
+from engine.tracing.traced_graph import TracedValue
 
 
 @translates("lstm_layer")

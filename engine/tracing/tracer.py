@@ -20,13 +20,13 @@ from engine.modes import MODES
 from engine.nn.module import Module
 from engine.nn.module_hooks import GLOBAL_HOOKS, Hook
 from engine.observe import Relay, call_site, is_library_file
-from engine.onnx.traced_graph import Operand, RandomInput, TracedOp, TracedValue
 from engine.ops.record import Op
 from engine.random import RandomNumbers
 from engine.shape import Dim, Spec
 from engine.tensors import Storage, Tensor
 from engine.tensors.creation import from_array
 from engine.tensors.dispatch.in_place_call import OVERWRITE
+from engine.tracing.traced_graph import Operand, RandomInput, TracedOp, TracedValue
 
 NodeNamer = Callable[[SourceLocation, Sequence[tuple[str, Module]]], str]
 """Names the node of an op from its source line and the modules that were running, outermost first."""

@@ -1,0 +1,105 @@
+"""Traces a model in evaluation mode."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any
+
+from engine.errors import DeviceError, EngineError
+from engine.graph import SourceLocation
+from engine.modes import no_grad
+from engine.nn.module import Module
+from engine.shape import Spec
+from engine.tensors import Tensor
+from engine.tracing.errors import TraceError
+from engine.tracing.traced_graph import TracedGraph
+from engine.tracing.tracer import LayerMatcher, NodeNamer, Tracer
+
+LocationText = Callable[[str, SourceLocation], str]
+"""Describes the node and line of an op in errors."""
+
+
+def trace_model(
+    model: Callable[..., Any],
+    module: Module | None,
+    inputs: Mapping[str, Spec],
+    *,
+    node_name: NodeNamer,
+    describe: LocationText,
+    match_layer: LayerMatcher = lambda layer, args, kwargs: None,
+    error_type: type[TraceError] = TraceError,
+) -> TracedGraph:
+    """Run a model without values and record its ops.
+
+    Args:
+        model: a module, or a function of tensors
+        module: the module whose parameters and buffers are the weights
+        inputs: shapes, with symbolic sizes, and dtypes of the inputs by name
+        node_name: names the node of each op
+        describe: text for the node and line of an op in errors
+        match_layer: chooses the module calls that are recorded as one op
+        error_type: error to raise
+
+    Raises:
+        TraceError: the Python code of the model depends on values of tensors.
+    """
+    tracer = Tracer(module, node_name, match_layer)
+    with evaluation_mode(module), no_grad(), tracer:
+        tensors = [tracer.input(name, spec) for name, spec in inputs.items()]
+        values = tuple(tracer.value_of(tensor) for tensor in tensors)
+        try:
+            result = model(*tensors)
+        except EngineError as error:
+            raise _tracing_error(error, tracer, describe, error_type) from error
+        outputs = tuple(tracer.value_of(each) for each in tensors_of(result))
+    return TracedGraph(values, outputs, tuple(tracer.ops), tuple(tracer.random_inputs))
+
+
+def _tracing_error(
+    error: EngineError, tracer: Tracer, describe: LocationText, error_type: type[TraceError]
+) -> TraceError:
+    """The error for a model whose Python code cannot run without values."""
+    if isinstance(error, error_type):
+        return error
+    node, where = tracer.origin_of(error)
+    if isinstance(error, DeviceError):
+        reason = "the code depends on values of tensors, which are unknown while a model is exported"
+        remedy = "Use engine.where() and other ops in place of if, int() and .item()."
+    else:
+        reason, remedy = str(error).rstrip("."), "Compute sizes from shapes of the inputs only."
+    return error_type(f"{describe(node, where)}: {reason}. {remedy}", node=node, reason=reason, location=where)
+
+
+def default_location(node: str, where: SourceLocation) -> str:
+    """The module of an op, and its line."""
+    line = "" if where is None else f" ({where[0]}:{where[1]})"
+    return f"{node or 'The model'}{line}"
+
+
+@contextmanager
+def evaluation_mode(module: Module | None) -> Iterator[None]:
+    """Context in which a module and its submodules are in evaluation mode."""
+    before = [] if module is None else [(each, each.training) for each in module.modules()]
+    try:
+        if module is not None:
+            module.eval()
+        yield
+    finally:
+        for each, training in before:
+            each.training = training
+
+
+def tensors_of(result: Any) -> Iterator[Tensor]:
+    """The tensors in a result, in order; also in nested tuples, lists and dicts."""
+    if isinstance(result, Tensor):
+        yield result
+    elif isinstance(result, Mapping):
+        for each in result.values():
+            yield from tensors_of(each)
+    elif isinstance(result, (tuple, list)):
+        for each in result:
+            yield from tensors_of(each)
+
+
+__all__ = ["LocationText", "default_location", "evaluation_mode", "tensors_of", "trace_model"]
