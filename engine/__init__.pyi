@@ -96,6 +96,7 @@ from engine.torch_compat import distributed as distributed
 from engine import distributions as distributions
 from engine import dtypes as dtypes
 from engine import errors as errors
+from engine import export as export
 from engine import fft as fft
 from engine import fit as fit
 from engine import func as func
@@ -850,6 +851,7 @@ __all__ = [
     "expand",
     "expm1",
     "expm1_",
+    "export",
     "eye",
     "feature_alpha_dropout",
     "feature_alpha_dropout_",

@@ -49,8 +49,8 @@ COLLECTIONS = (
 
 MODULES = (
     "accelerator", "amp", "autograd", "backends", "compiler", "cpu", "cuda", "data", "distributed", "distributions",
-    "dtypes", "errors", "fft", "fit", "func", "hub", "inspect", "io", "jit", "linalg", "metrics", "mps", "mtia",
-    "multiprocessing", "nn", "onnx", "optim", "overrides", "profiler", "random", "return_types", "serialization",
-    "signal", "special", "testing", "types", "utils", "version", "xpu",
+    "dtypes", "errors", "export", "fft", "fit", "func", "hub", "inspect", "io", "jit", "linalg", "metrics", "mps",
+    "mtia", "multiprocessing", "nn", "onnx", "optim", "overrides", "profiler", "random", "return_types",
+    "serialization", "signal", "special", "testing", "types", "utils", "version", "xpu",
 )  # fmt: skip
 """Public modules."""

@@ -45,15 +45,16 @@ REASONS: Final[dict[str, tuple[str, ...]]] = {
         "torch.nn.parallel.gather", "torch.nn.parallel.parallel_apply", "torch.nn.parallel.replicate",
         "torch.nn.parallel.scatter*", "torch.nn.parallel.comm",
     ),
-    "TorchScript is not supported; use engine.compile for speed, and engine.save for a state_dict": (
+    "TorchScript is not supported; use engine.compile for speed, and engine.export for a file with ops and weights": (
         "torch.jit.*", "torch.utils.jit", "torch.utils.jit.*", "torch.utils.mobile_optimizer",
         "torch.utils.bundled_inputs", "torch.utils.model_dump", "torch.nativert", "torch.nativert.*",
     ),
     "engine.onnx writes files and compares them with the model; it has no symbolic functions and graph formats": (
         "torch.onnx.*",
     ),
-    "PyTorch's graph formats are not supported; engine.inspect.trace lists the ops of a call": (
-        "torch.fx", "torch.fx.*", "torch.fx.*.*", "torch.export", "torch.export.*", "torch.export.*.*",
+    "PyTorch's graph formats are not supported; engine.inspect.trace lists the ops of a call, and engine.export writes "
+    "them with the weights to a file": (
+        "torch.fx", "torch.fx.*", "torch.fx.*.*", "torch.export.*", "torch.export.*.*",
         "torch.package", "torch.package.*", "torch.package.*.*", "torch.ops", "torch.library", "torch.classes",
         "torch.Script*", "torch.Sym*", "torch.sym_*", "torch.parse_*", "torch.import_ir_*", "torch.merge_type*",
         "torch.unify_type*", "torch.fork", "torch.wait", "torch.FatalError", "torch.cond", "torch.while_loop",

@@ -17,9 +17,9 @@ def difference(found: Any, expected: Any) -> tuple[float, float]:
         return float("inf"), float("inf")
     if not expected.size:
         return 0.0, 0.0
-    a, b = found.astype(np.float64), expected.astype(np.float64)
-    same = (a == b) | (np.isnan(a) & np.isnan(b))
     with np.errstate(invalid="ignore"):
+        a, b = found.astype(np.float64), expected.astype(np.float64)
+        same = (a == b) | (np.isnan(a) & np.isnan(b))
         distance = np.where(same, 0.0, np.abs(a - b))
     if not np.isfinite(distance).all():
         return float("inf"), float("inf")

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from engine.ops.record import REGISTRY
-from engine.shape import Dim, Spec
+from engine.shape import Dim, Size, Spec
 from engine.tensors import Tensor
 from engine.tensors.creation import arange, full
 from engine.tracing.traced_graph import TracedOp
@@ -47,7 +47,7 @@ def with_sizes(value: Any, sizes: Mapping[str, int]) -> Any:
         return value.evaluate(sizes)
     if isinstance(value, slice):
         return slice(*(with_sizes(each, sizes) for each in (value.start, value.stop, value.step)))
-    if type(value) in (tuple, list):
+    if type(value) in (tuple, list, Size):
         return type(value)(with_sizes(each, sizes) for each in value)
     if isinstance(value, dict):
         return {name: with_sizes(each, sizes) for name, each in value.items()}

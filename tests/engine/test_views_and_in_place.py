@@ -241,3 +241,9 @@ def test_negating_in_place_with_gaps_in_memory() -> None:
     x = engine.arange(24.0, dtype=engine.float64).reshape(2, 3, 4)
     x[1:2, ::2][..., 0].neg_()
     assert x[1, :, 0].tolist() == [-12, 16, -20]
+
+
+@pytest.mark.parametrize(("size", "stride", "offset"), [((2,), (-1,), 0), ((-2,), (1,), 0), ((2,), (1,), -1)])
+def test_as_strided_does_not_reach_before_the_storage(size: Any, stride: Any, offset: int) -> None:
+    with pytest.raises(ShapeError, match=r"as_strided: \w+ is \(-\d,\)\. Use numbers of at least 0\."):
+        engine.arange(6.0).as_strided(size, stride, offset)

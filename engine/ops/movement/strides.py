@@ -83,6 +83,7 @@ def _(g, x: Spec, dim, step):
 ])  # fmt: skip
 def as_strided(xp, x, size: Sizes, stride: Sizes, storage_offset: int | None = None):
     """View of the tensor's storage with the given strides and offset, in elements."""
+    _check_not_negative(size, stride, storage_offset)
     source = x
     if storage_offset is not None:
         while isinstance(source.base, type(x)):
@@ -97,6 +98,13 @@ def as_strided(xp, x, size: Sizes, stride: Sizes, storage_offset: int | None = N
             f"{format_shape(x.shape)}"
         )
     return xp.lib.stride_tricks.as_strided(source, tuple(size), tuple(step * x.itemsize for step in stride))
+
+
+def _check_not_negative(size: Sizes, stride: Sizes, storage_offset: int | None) -> None:
+    """Raise ShapeError for numbers that lead to memory before the storage."""
+    for name, numbers in (("size", size), ("stride", stride), ("storage_offset", (storage_offset or 0,))):
+        if min(numbers, default=0) < 0:
+            raise ShapeError(f"as_strided: {name} is {tuple(numbers)}. Use numbers of at least 0.")
 
 
 def _reach(x: Any) -> int:

@@ -144,6 +144,9 @@ _CHANGES: tuple[Callable[[bytearray, random.Random], None], ...] = (
 class Reader:
     """Reads mutants and counts what happened."""
 
+    refusal: type[Exception] = WeightsError
+    """What readers raise for files that they refuse."""
+
     def __init__(self, folder: Path) -> None:
         self.audit = Audit([folder], [], [])
         self.outcomes: Counter[str] = Counter()
@@ -162,7 +165,7 @@ class Reader:
         try:
             with self.audit.watching():
                 way(content)
-        except WeightsError as error:
+        except self.refusal as error:
             return "refused" if str(error).endswith((".", ")")) else self._crash(error)
         except Forbidden:
             return "forbidden"
@@ -188,7 +191,7 @@ class Reader:
             assert values.dtype == stored.dtype, "the dtype differs from the announced one"
 
 
-def _limit_memory() -> None:
+def limit_memory() -> None:
     if sys.platform == "linux":
         import resource  # noqa: PLC0415 - not on Windows
 
@@ -207,7 +210,7 @@ def main() -> None:
     reader, originals = Reader(parsed.folder.resolve()), samples()
     for name, content in originals.items():
         reader(f"original {name}", content)
-    _limit_memory()
+    limit_memory()
     began = time.monotonic()
     for number in range(parsed.mutants):
         source = random.Random(f"{parsed.seed} {number}")
