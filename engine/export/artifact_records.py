@@ -22,7 +22,7 @@ from msgspec import Struct
 
 FORMAT = "gradwire-artifact"
 VERSION = 1
-SUFFIX = ".gwx"
+ARTIFACT_SUFFIX = ".gwx"
 
 MANIFEST = "manifest.json"
 NETWORK = "network.json"
@@ -122,7 +122,7 @@ __all__ = [
     "NETWORK",
     "PREPROCESSING",
     "SAMPLE",
-    "SUFFIX",
+    "ARTIFACT_SUFFIX",
     "VERSION",
     "WEIGHTS",
     "GraphRecord",

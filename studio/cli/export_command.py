@@ -8,9 +8,11 @@ from typing import Annotated, Literal
 
 import typer
 
+from engine.export.artifact_records import ARTIFACT_SUFFIX
 from engine.onnx.translators import DEFAULT_OPSET, NEWEST_OPSET, OLDEST_OPSET
 from studio.cli.error_output import InputError, print_json, print_text
 from studio.cli.error_reporting import exit_with_error, report_errors
+from studio.cli.export_artifact import write_artifact
 from studio.cli.export_onnx import export_onnx
 from studio.cli.shared_options import (
     Assignments,
@@ -29,9 +31,12 @@ from studio.lowering.problems.problem import Problem
 def export_project(
     file: File,
     target: Annotated[
-        Literal["pytorch", "engine", "onnx"],
+        Literal["pytorch", "engine", "onnx", "artifact"],
         typer.Option(
-            "--to", metavar="pytorch|engine|onnx", help="A Python package for PyTorch or the engine, or an ONNX file."
+            "--to",
+            metavar="pytorch|engine|onnx|artifact",
+            help="A Python package for PyTorch or the engine, an ONNX file, or an artifact: a file that "
+            "engine.export.load runs without the project.",
         ),
     ],
     out: Annotated[
@@ -41,7 +46,7 @@ def export_project(
             "-o",
             metavar="PATH",
             help="Folder of the package (default: NAME_pytorch or NAME_engine beside the project), or the file "
-            "(default: NAME.onnx).",
+            "(default: NAME.onnx or NAME.gwx).",
         ),
     ] = None,
     weights: Annotated[
@@ -91,6 +96,16 @@ def export_project(
             weights=weights,
             opset=DEFAULT_OPSET if opset is None else opset,
             preprocessing=preprocessing,
+            as_json=as_json,
+        )
+        return
+    if target == "artifact":
+        write_artifact(
+            report,
+            out or file.with_suffix(ARTIFACT_SUFFIX),
+            name=file.stem,
+            base=project_folder(file),
+            weights=weights,
             as_json=as_json,
         )
         return

@@ -3,29 +3,26 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from engine import Tensor, fit, nn
-from engine.graph import SourceLocation
 from engine.onnx.comparison import Comparison, compare
 from engine.onnx.errors import OnnxExportError
 from engine.onnx.exporter import build_model, save_model
 from engine.onnx.model_writer import ExportedModel
 from engine.onnx.translators import DEFAULT_OPSET
-from engine.shape import Dim, Spec, format_shape
+from engine.shape import format_shape
 from engine.tracing.differences import TOLERANCE
 from studio.export.model_call import ModelCall, evaluation_batches, input_names, model_call, output_names
-from studio.export.raw_samples import RawSamples, UnsupportedSamplesError, raw_samples
-from studio.export.transform_functions import UnsupportedTransformError, apply_transform
+from studio.export.network_trace import apply_transforms, describe_node, node_namer, open_spec, traceable_samples
+from studio.export.raw_samples import RawSamples, UnsupportedSamplesError
 from studio.lowering.program import Program, lower
 from studio.lowering.report import Report
 from studio.training.prediction import load_task_weights
 
-BATCH = "N"
-"""Name of the batch size in a file."""
 COMPARED_SAMPLES = 1000
 """Maximum number of samples that the file is compared on."""
 _BATCH_SIZE = 64
@@ -103,23 +100,21 @@ def _build(program: Program, task: fit.Task, call: ModelCall, samples: RawSample
         first = next(samples.batches(1, 1))[0]
         tensors[0] = first
         model = _with_transforms(task.model, samples)
-    specs = {name: _open_spec(tensor) for name, tensor in zip(names, tensors, strict=True)}
+    specs = {name: open_spec(tensor) for name, tensor in zip(names, tensors, strict=True)}
     return build_model(
         model,
         specs,
         output_names(program),
         opset=opset,
         weights=task.model,
-        node_name=_node_namer(program),
-        describe_location=lambda node, where: node or "The network",
+        node_name=node_namer(program),
+        describe_location=describe_node,
     )
 
 
 def _with_transforms(model: nn.Module, samples: RawSamples) -> Callable[..., Any]:
     def run(raw: Tensor, *rest: Tensor) -> Any:
-        for transform in samples.transforms:
-            raw = apply_transform(transform, raw)
-        return model(raw, *rest)
+        return model(apply_transforms(samples, raw), *rest)
 
     return run
 
@@ -127,17 +122,9 @@ def _with_transforms(model: nn.Module, samples: RawSamples) -> Callable[..., Any
 def _samples(task: fit.Task, call: ModelCall) -> RawSamples:
     """The samples of a task, with transforms that a file can contain. Raises OnnxExportError."""
     try:
-        if call.batch_positions != (0,):
-            raise UnsupportedSamplesError("the network takes other inputs than those of one data source")
-        found = raw_samples(task)
-        raw, _ = next(found.batches(1, 1))
-        for transform in found.transforms:
-            raw = apply_transform(transform, raw)
-        return found
+        return traceable_samples(task, call, "ONNX")
     except UnsupportedSamplesError as error:
         reason = str(error)
-    except UnsupportedTransformError as error:
-        reason = f"{type(error.transform).__name__} has no ONNX form"
     raise OnnxExportError(
         f"The file cannot contain the preprocessing: {reason}. Export without --preprocessing, and apply the "
         "transforms before you run the file.",
@@ -161,30 +148,9 @@ def _compared(
     return compare(exported, run, ((raw,) for raw, _ in pairs), path=path, tolerance=tolerance, weights=task.model)
 
 
-def _open_spec(tensor: Tensor) -> Spec:
-    """The spec of an input whose first dimension is the batch."""
-    shape: tuple[Any, ...] = tuple(tensor.shape)
-    return Spec((Dim(BATCH), *shape[1:]) if shape else shape, tensor.dtype)
-
-
-def _node_namer(program: Program) -> Callable[[SourceLocation, Sequence[tuple[str, nn.Module]]], str]:
-    """Names ops by canvas node: the node of the source line, in the block that was running."""
-
-    def name(where: SourceLocation, modules: Sequence[tuple[str, nn.Module]]) -> str:
-        node = None if where is None else program.node_at(*where)
-        if node is None:
-            return modules[-1][0] if modules else ""
-        generated = [path for path, module in modules if type(module).__module__ == program.model_class]
-        block = generated[-1] if generated else ""
-        leaf = node.rpartition(".")[2]
-        return f"{block}.{leaf}" if block else leaf
-
-    return name
-
-
 def _described(value: Any) -> str:
     sizes = format_shape(getattr(size, "value", size) for size in value.shape)
     return f"{value.name} {sizes} {value.dtype.numpy().name}"
 
 
-__all__ = ["BATCH", "COMPARED_SAMPLES", "OnnxExport", "export_project"]
+__all__ = ["COMPARED_SAMPLES", "OnnxExport", "export_project"]

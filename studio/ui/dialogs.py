@@ -9,6 +9,7 @@ from typing import Literal, TypeAlias
 from PySide6.QtCore import QSize, Qt
 from PySide6.QtWidgets import QFileDialog, QGridLayout, QInputDialog, QListView, QMessageBox, QSpacerItem, QWidget
 
+from engine.export.artifact_records import ARTIFACT_SUFFIX
 from studio.document import LESSON_SUFFIX, SUFFIX
 from studio.ui import number_format
 from studio.ui.theme import icons
@@ -200,6 +201,14 @@ def picture_to_save(parent: QWidget, suggestion: Path) -> Path | None:
     if not path:
         return None
     return Path(path) if Path(path).suffix else Path(path).with_suffix(f".{chosen[:3].lower()}")
+
+
+def artifact_to_save(parent: QWidget, suggestion: Path) -> Path | None:
+    """Ask for the file name of an artifact. Returns None if the user cancels."""
+    path, _ = QFileDialog.getSaveFileName(parent, "Export artifact", str(suggestion), f"Artifact (*{ARTIFACT_SUFFIX})")
+    if not path:
+        return None
+    return Path(path) if Path(path).suffix else Path(path).with_suffix(ARTIFACT_SUFFIX)
 
 
 def report_to_save(parent: QWidget, suggestion: Path) -> Path | None:

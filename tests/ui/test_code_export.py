@@ -47,7 +47,7 @@ def enter_folder(dialog: ExportDialog, folder: Path) -> None:
 
 
 def finished(qtbot: QtBot, dialog: ExportDialog) -> None:
-    qtbot.waitUntil(lambda: dialog.progress.isHidden() and not dialog.is_running)
+    qtbot.waitUntil(lambda: dialog.status.progress.isHidden() and not dialog.status.is_running)
 
 
 def test_a_package_is_exported_with_keys(
@@ -63,7 +63,7 @@ def test_a_package_is_exported_with_keys(
     enter_folder(dialog, folder)
     press(Qt.Key.Key_Return)
     finished(qtbot, dialog)
-    assert dialog.message.text() == f"Exported 9 files to {folder}. Next: python train.py"
+    assert dialog.status.message.text() == f"Exported 9 files to {folder}. Next: python train.py"
     assert "nn.Linear(in_features=64, out_features=256)" in (folder / "model.py").read_text("utf-8")
     shown: list[str] = []
     monkeypatch.setattr(QDesktopServices, "openUrl", lambda url: shown.append(url.toLocalFile()))
@@ -86,7 +86,7 @@ def test_a_folder_with_files_is_replaced_only_on_request(
         press(Qt.Key.Key_Tab)
     press(Qt.Key.Key_Space)
     finished(qtbot, dialog)
-    assert dialog.message.text().startswith(f"{folder} is not empty. Choose another folder")
+    assert dialog.status.message.text().startswith(f"{folder} is not empty. Choose another folder")
     assert dialog.open_button.isHidden()
     while QApplication.focusWidget() is not dialog.replaces:
         press(Qt.Key.Key_Tab)
@@ -95,7 +95,7 @@ def test_a_folder_with_files_is_replaced_only_on_request(
         press(Qt.Key.Key_Tab)
     press(Qt.Key.Key_Space)
     finished(qtbot, dialog)
-    assert dialog.message.text().startswith("Exported 9 files")
+    assert dialog.status.message.text().startswith("Exported 9 files")
     dialog.close()
 
 
@@ -120,5 +120,6 @@ def test_a_project_with_errors_cannot_be_exported(window: MainWindow, project: P
     assert isinstance(inner, QMenu)
     enabled = {each.text(): each.isEnabled() for each in inner.actions()}
     assert not enabled["Export as Python…"]
+    assert not enabled["Export artifact…"]
     assert enabled["Export picture…"]
     QTest.keyClick(menu, Qt.Key.Key_Escape)

@@ -7,6 +7,7 @@ from functools import partial
 
 from studio.ui.command_registry import Command
 from studio.ui.project.project import Project
+from studio.ui.window.artifact_dialog import ArtifactDialog
 from studio.ui.window.command_window import CommandWindow
 from studio.ui.window.export_dialog import ExportDialog
 from studio.ui.window.import_actions import ImportActions
@@ -127,6 +128,17 @@ def file_commands(window: CommandWindow) -> Iterator[Command]:
         enabled=when(window, lambda project: bool(project.store.document.nodes) and not project.store.report.errors),
         reason="The graph is empty or has errors",
         words="save code script py pytorch package",
+    )
+    yield Command(
+        "file.export-artifact",
+        "Export artifact…",
+        on_project(window, lambda project: ArtifactDialog(project, window).show()),
+        (),
+        "File/Export",
+        help="Write the network with its weights as one file that runs without the project and its code",
+        enabled=when(window, lambda project: bool(project.store.document.nodes) and not project.store.report.errors),
+        reason="The graph is empty or has errors",
+        words="save gwx network weights model deploy",
     )
     yield Command(
         "file.export-picture",

@@ -23,7 +23,7 @@ COMMANDS = (
     Diagnosis(
         "not-exported",
         "Not exported",
-        "The project cannot be written as a Python package, or its folder cannot be written.",
+        "The project cannot be written as a Python package or as an artifact, or its folder cannot be written.",
     ),
     Diagnosis(
         "onnx-unsupported",
