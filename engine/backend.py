@@ -148,6 +148,15 @@ def address(array: Any) -> int:
     return array.ctypes.data if isinstance(array, np.ndarray) else array.data.ptr
 
 
+def elements_from(owner: Any, dtype: Any, offset: int) -> Any:
+    """Return the contiguous memory of `owner` as one dimension of `dtype`, from element `offset` of that dtype on.
+
+    A view can have another item size than the array that owns its memory.
+    """
+    memory = owner.reshape(-1).view(np.uint8)[offset * dtype.itemsize :]
+    return memory[: memory.size // dtype.itemsize * dtype.itemsize].view(dtype)
+
+
 def pinned(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
     """Return a copy in pinned (page-locked) memory. Raises DeviceError without CUDA."""
     memory = _cupy().cuda.alloc_pinned_memory(max(array.nbytes, 1))

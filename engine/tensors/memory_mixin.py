@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
-from engine.backend import META, MetaArray, address, is_pinned, namespace, pinned
+from engine.backend import META, MetaArray, address, elements_from, is_pinned, namespace, pinned
 from engine.errors import AutogradError, DeviceError, IndexRangeError, ShapeError
 from engine.shape import Size, count, format_shape
 from engine.tensors.memory_format import layout, memory_format, strided
@@ -238,8 +238,11 @@ class MemoryMixin:
 
     def _strided_view(self, offset: int, size: Sequence[int], stride: Sequence[int] | None) -> Any:
         """Return a view of the memory from `offset`, with strides in elements."""
-        flat = memory_owner(_numbers(self)).reshape(-1)[offset:]
         shape = tuple(size)
+        for name, numbers in (("storage_offset", (offset,)), ("size", shape), ("stride", tuple(stride or ()))):
+            if min(numbers, default=0) < 0:
+                raise ShapeError(f"set_(): {name} is {numbers}. Use numbers of at least 0.")
+        flat = elements_from(memory_owner(_numbers(self)), self._array.dtype, offset)
         steps = np.empty(shape, np.bool_).strides if stride is None else tuple(stride)
         length = 1 + sum((n - 1) * step for n, step in zip(shape, steps, strict=True)) if all(shape) else 0
         if length > flat.size:

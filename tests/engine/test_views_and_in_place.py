@@ -247,3 +247,23 @@ def test_negating_in_place_with_gaps_in_memory() -> None:
 def test_as_strided_does_not_reach_before_the_storage(size: Any, stride: Any, offset: int) -> None:
     with pytest.raises(ShapeError, match=r"as_strided: \w+ is \(-\d,\)\. Use numbers of at least 0\."):
         engine.arange(6.0).as_strided(size, stride, offset)
+
+
+def test_strides_count_elements_of_the_view() -> None:
+    """The array that owns the memory of a reinterpreted tensor has smaller elements."""
+    x = engine.zeros(32, dtype=engine.uint8).view(engine.float64)
+    assert x.as_strided((2,), (2,), 1).shape == (2,)
+    with pytest.raises(ShapeError, match="exceeds the storage"):
+        x.as_strided((5,), (1,), 0)
+    with pytest.raises(ShapeError, match="exceeds the storage"):
+        x.as_strided((4,), (1,), 1)
+    with pytest.raises(ShapeError, match="exceeds the memory"):
+        engine.zeros(1, dtype=engine.float64).set_(x, 0, (5,), (1,))
+    x.as_strided((4,), (1,), 0).fill_(2.0)
+    assert x.tolist() == [2.0] * 4
+
+
+@pytest.mark.parametrize(("offset", "size", "stride"), [(5, (3,), (-1,)), (-1, (1,), (1,)), (0, (-1,), (1,))])
+def test_set_does_not_reach_before_the_memory(offset: int, size: Any, stride: Any) -> None:
+    with pytest.raises(ShapeError, match=r"set_\(\): \w+ is \(-1,\)\. Use numbers of at least 0\."):
+        engine.zeros(1).set_(engine.arange(6.0), offset, size, stride)

@@ -6,6 +6,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from engine.backend import elements_from
 from engine.errors import ShapeError
 from engine.ops.composite import composite
 from engine.ops.record import op
@@ -90,7 +91,7 @@ def as_strided(xp, x, size: Sizes, stride: Sizes, storage_offset: int | None = N
             source = source.base
         if not source.flags.c_contiguous:
             raise ShapeError("as_strided: the storage is not contiguous.", in_code="Call contiguous() first.")
-        source = source.reshape(-1)[storage_offset:]
+        source = elements_from(source, x.dtype, storage_offset)
     last = sum((length - 1) * step for length, step in zip(size, stride, strict=True))
     if 0 not in size and last >= (source.size if source.flags.c_contiguous else _reach(source)):
         raise ShapeError(
