@@ -9,12 +9,15 @@ from typing import Any, TypeAlias
 
 from engine.dtypes import DType
 
+_MAX_TERMS = 10_000
+"""Terms of a symbolic size, and products of terms of one multiplication."""
+
 
 class Dim:
     """A symbolic size: a polynomial with integer coefficients, such as ``N`` or ``4*N + 1``.
 
     A symbol is an unknown number above 1: `N == 1` is False, `N == N` is True. A quotient that is not exact becomes a
-    new symbol, ``⌊N/2⌋``.
+    new symbol, ``⌊N/2⌋``. Sums and products of more than 10,000 terms raise OverflowError.
     """
 
     __slots__ = ("_terms",)
@@ -25,8 +28,10 @@ class Dim:
     # -- arithmetic: results that are plain numbers become int again
 
     def __add__(self, other: SymInt) -> SymInt:
+        added = _terms(other)
+        _check_terms(len(self._terms) + len(added))
         terms = dict(self._terms)
-        for key, value in _terms(other).items():
+        for key, value in added.items():
             terms[key] = terms.get(key, 0) + value
         return _simplest(terms)
 
@@ -43,8 +48,10 @@ class Dim:
 
     def __mul__(self, other: SymInt) -> SymInt:
         product: dict[tuple[str, ...], int] = {}
+        factors = _terms(other)
+        _check_terms(len(self._terms) * len(factors))
         for left, a in self._terms.items():
-            for right, b in _terms(other).items():
+            for right, b in factors.items():
                 key = tuple(sorted(left + right))
                 product[key] = product.get(key, 0) + a * b
         return _simplest(product)
@@ -188,6 +195,11 @@ def count(shape: Iterable[SymInt]) -> Any:
 
 def _terms(value: SymInt) -> dict[tuple[str, ...], int]:
     return value._terms if isinstance(value, Dim) else {(): int(value)}
+
+
+def _check_terms(number: int) -> None:
+    if number > _MAX_TERMS:
+        raise OverflowError(f"a symbolic size has {number:,} terms; at most {_MAX_TERMS:,} are possible")
 
 
 def _simplest(terms: dict[tuple[str, ...], int]) -> SymInt:

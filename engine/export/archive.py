@@ -9,6 +9,7 @@ from collections.abc import Mapping
 
 import psutil
 
+from engine.errors import WeightsError
 from engine.export.artifact_records import MANIFEST, NETWORK, PREPROCESSING, SAMPLE, WEIGHTS
 from engine.export.errors import ArtifactError
 from engine.io.byte_source import ByteSource
@@ -21,6 +22,9 @@ _LIMITS = {MANIFEST: 1 << 20, NETWORK: 1 << 24, PREPROCESSING: 1 << 20}
 _TIME = (1980, 1, 1, 0, 0, 0)
 """Time of all members, so that equal artifacts are equal files."""
 
+_UNIX = 3
+"""Writing system of all members; Windows would write another one."""
+
 
 def pack(members: Mapping[str, bytes | bytearray]) -> bytes:
     """The archive of members, the same bytes for the same members."""
@@ -28,7 +32,9 @@ def pack(members: Mapping[str, bytes | bytearray]) -> bytes:
     with zipfile.ZipFile(buffer, "w", zipfile.ZIP_STORED) as archive:
         for name in _MEMBERS:
             if name in members:
-                archive.writestr(zipfile.ZipInfo(name, _TIME), bytes(members[name]))
+                member = zipfile.ZipInfo(name, _TIME)
+                member.create_system = _UNIX
+                archive.writestr(member, bytes(members[name]))
     return buffer.getvalue()
 
 
@@ -43,6 +49,8 @@ def read_members(source: ByteSource) -> dict[str, bytes]:
         found = read_directory(source)
     except ZipError as error:
         raise ArtifactError(f"{source.name}: {error}, so it is no artifact. Copy or export it again.") from None
+    except WeightsError as error:  # it changed since it was opened
+        raise ArtifactError(str(error)) from None
     unknown = [name for name in found if name not in _MEMBERS]
     missing = [name for name in _MEMBERS if name not in found and name not in _OPTIONAL]
     if unknown or missing:
@@ -61,7 +69,10 @@ def read_members(source: ByteSource) -> dict[str, bytes]:
         raise ArtifactError(
             f"{source.name}: needs {source.size:,} bytes of memory, but {free:,} are free. Close other programs."
         )
-    return {name: bytes(member.range_in(source).read()) for name, member in found.items()}
+    try:
+        return {name: bytes(member.range_in(source).read()) for name, member in found.items()}
+    except WeightsError as error:  # it became shorter since the directory was read
+        raise ArtifactError(str(error)) from None
 
 
 def sha256(content: bytes | bytearray) -> str:

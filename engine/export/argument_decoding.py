@@ -13,6 +13,7 @@ import numpy as np
 
 from engine.dtypes import BY_NAME, DType
 from engine.export.argument_encoding import MAX_ARRAY, MAX_INTEGER
+from engine.export.op_allowance import view_refusal
 from engine.ops.indexing.index import TensorSlot
 from engine.ops.indexing.index_checks import IndexCaller
 from engine.ops.record import REGISTRY, Op
@@ -21,11 +22,17 @@ from engine.ops.spatial.sliding_windows import SlidingWindows
 from engine.shape import Dim, SymInt
 
 _MAX_DEPTH = 12
-_MAX_TERMS = 64
-_MAX_SYMBOLS = 8
-"""Terms of a symbolic size, and factors of a term."""
+_MAX_TERMS = 32
+_MAX_SYMBOLS = 6
+"""Terms of a symbolic size, and symbols of a term."""
 _MAX_TEXT = 1000
-_MAX_DIMENSIONS = 64
+MAX_DIMENSIONS = 16
+_MAX_ITEMS = 64
+_MAX_NUMBERS = 100_000
+"""Items of a list, and of a list of numbers only, such as the batch sizes of a packed sequence."""
+_MAX_KERNEL = 1_000_000
+"""Positions of a window, which kernels visit one by one."""
+_MAX_VIEWS = 100
 MAX_SIZE = 2**48
 """Largest size of a dimension."""
 _SPECIAL = {"nan": math.nan, "inf": math.inf, "-inf": -math.inf}
@@ -51,14 +58,24 @@ def decode(record: Any, symbols: frozenset[str], depth: int = 0) -> Any:
     if isinstance(record, str):
         return _checked_text(record)
     if isinstance(record, list):
-        return tuple(decode(each, symbols, depth + 1) for each in record)
+        return _decode_items(record, symbols, depth)
     if not isinstance(record, dict) or len(record) != 1:
         raise UnknownArgumentError("has an object without exactly one key")
     [(kind, content)] = record.items()
     decoder = _DECODERS.get(kind)
     if decoder is None:
         raise UnknownArgumentError(f"has the unknown kind of value {_shown(kind)}")
-    return decoder(content, symbols, depth + 1)
+    try:
+        return decoder(content, symbols, depth + 1)
+    except ArithmeticError as error:
+        raise UnknownArgumentError(f"has a value that cannot be computed: {error}") from None
+
+
+def _decode_items(record: list[Any], symbols: frozenset[str], depth: int) -> tuple[Any, ...]:
+    most = _MAX_NUMBERS if all(type(each) is int for each in record) else _MAX_ITEMS
+    if len(record) > most:
+        raise UnknownArgumentError(f"has a list of {len(record):,} values; at most {most:,} are read")
+    return tuple(decode(each, symbols, depth + 1) for each in record)
 
 
 def decode_size(record: Any, symbols: frozenset[str]) -> SymInt:
@@ -94,7 +111,11 @@ def _factor(record: Any, symbols: frozenset[str], depth: int) -> SymInt:
     found = [decode(each, symbols, depth + 1) for each in _list(record["quotient"], 2)]
     if len(found) != 2 or any(type(each) is not int and not isinstance(each, Dim) for each in found) or found[1] == 0:
         raise UnknownArgumentError("has a symbolic size with a quotient that is not one of two sizes")
-    return found[0] // found[1]
+    quotient = found[0] // found[1]
+    terms = list(quotient.terms()) if isinstance(quotient, Dim) else []
+    if len(terms) != 1 or terms[0][1] != 1 or len(terms[0][0]) != 1:
+        raise UnknownArgumentError("has a symbolic size with a quotient that is a number or a polynomial")
+    return quotient
 
 
 def _symbol(name: str, symbols: frozenset[str]) -> Dim:
@@ -112,11 +133,13 @@ def _decode_slice(content: Any, symbols: frozenset[str], depth: int) -> slice:
 
 def _decode_views(content: Any, symbols: frozenset[str], depth: int) -> tuple[tuple[Op, dict[str, Any]], ...]:
     chain: list[tuple[Op, dict[str, Any]]] = []
-    for link in _list(content, 100):
+    for link in _list(content, _MAX_VIEWS):
         name, arguments = _list(link, 2) if len(_list(link, 2)) == 2 else (None, None)
-        op = REGISTRY.get(name) if isinstance(name, str) else None
-        if op is None or not op.view or not isinstance(arguments, dict):
-            raise UnknownArgumentError(f"has a view by {_shown(name)}, which is no op that returns views")
+        if not isinstance(name, str) or not isinstance(arguments, dict):
+            raise UnknownArgumentError("has a view that is not [op, arguments]")
+        if reason := view_refusal(name):
+            raise UnknownArgumentError(f"has a view by {_shown(name)}: {reason}")
+        op = REGISTRY[name]
         chain.append((op, decode_arguments(op, arguments, symbols, depth)))
     return tuple(chain)
 
@@ -132,9 +155,20 @@ def decode_arguments(op: Op, arguments: Mapping[str, Any], symbols: frozenset[st
     for name, record in arguments.items():
         try:
             found[name] = decode(record, symbols, depth)
+            _check_shape(name, found[name])
         except UnknownArgumentError as error:
             raise UnknownArgumentError(f"argument {name} {error}") from None
     return found
+
+
+def _check_shape(name: str, value: Any) -> None:
+    """Raise UnknownArgumentError for a shape of too many or too large dimensions: their product is computed."""
+    if name == "batch_sizes" or not isinstance(value, tuple):
+        return
+    if len(value) > _MAX_ITEMS:
+        raise UnknownArgumentError(f"has a list of {len(value):,} values; at most {_MAX_ITEMS} are read")
+    if name in ("shape", "size", "sizes", "repeats") and len(value) > MAX_DIMENSIONS:
+        raise UnknownArgumentError(f"has {len(value):,} dimensions; at most {MAX_DIMENSIONS} are read")
 
 
 def _decode_dtype(content: Any, *_: Any) -> DType:
@@ -155,14 +189,24 @@ def _decode_array(content: Any, *_: Any) -> np.ndarray[Any, Any]:
         raise UnknownArgumentError("has an array with values that are no numbers")
     if math.prod(shape) != len(numbers) or (is_integer and any(abs(each) >= MAX_INTEGER for each in numbers)):
         raise UnknownArgumentError("has an array whose numbers do not fit its shape or dtype")
-    return np.asarray(numbers, parts[0]).reshape(shape)
+    if any(each > MAX_ARRAY for each in shape):
+        raise UnknownArgumentError(f"has an array with a dimension above {MAX_ARRAY:,}")
+    try:
+        return np.asarray(numbers, parts[0]).reshape(shape)
+    except (OverflowError, ValueError):
+        raise UnknownArgumentError(f"has an array with numbers that do not fit {parts[0]}") from None
 
 
 def _decode_windows(content: Any, symbols: frozenset[str], depth: int) -> SlidingWindows:
     found = _fields("sliding_windows", content, ("kernel", "stride", "padding", "dilation", "ceil_mode"))
-    parts = [decode(_list(each, _MAX_DIMENSIONS), symbols, depth) for each in found[:4]]
+    parts = [decode(_list(each, MAX_DIMENSIONS), symbols, depth) for each in found[:4]]
     if any(type(each) is not int for part in parts for each in part) or len({len(part) for part in parts}) != 1:
         raise UnknownArgumentError("has sliding_windows that are not four lists of as many integers")
+    kernel, stride, padding, dilation = parts
+    if min((*kernel, *stride, *dilation), default=1) < 1 or min(padding, default=0) < 0:
+        raise UnknownArgumentError("has sliding_windows with numbers that are too small")
+    if math.prod(kernel) > _MAX_KERNEL:
+        raise UnknownArgumentError(f"has windows of {math.prod(kernel):,} positions; at most {_MAX_KERNEL:,} are read")
     return SlidingWindows(*parts, ceil_mode=found[4] is True)
 
 
@@ -242,4 +286,4 @@ def _checked_text(text: str) -> str:
     return text
 
 
-__all__ = ["UnknownArgumentError", "decode", "decode_arguments", "decode_size"]
+__all__ = ["MAX_DIMENSIONS", "UnknownArgumentError", "decode", "decode_arguments", "decode_size"]

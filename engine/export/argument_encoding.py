@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from engine.dtypes import DType
+from engine.export.op_allowance import view_refusal
 from engine.ops.indexing.index import TensorSlot
 from engine.ops.indexing.index_checks import IndexCaller
 from engine.ops.record import Op
@@ -63,6 +64,9 @@ def _encode_symbol(symbol: str) -> Any:
 
 
 def _encode_views(chain: tuple[tuple[Op, Mapping[str, Any]], ...]) -> Any:
+    for op, _ in chain:
+        if reason := view_refusal(op.name):
+            raise UnstorableArgumentError(f"a write through a view by {op.name}: {reason}")
     return [[op.name, encode_arguments(statics)] for op, statics in chain]
 
 

@@ -26,7 +26,7 @@ from engine.export.artifact_records import (
     Manifest,
     ManifestHeader,
 )
-from engine.export.errors import ArtifactError
+from engine.export.errors import ArtifactError, printable
 from engine.export.graph_check import check_graph
 from engine.export.graph_decoding import decode_graph
 from engine.io.byte_source import ByteSource, FileSource, MemorySource
@@ -76,34 +76,38 @@ def read_artifact(source: ByteSource, device: Device) -> Artifact:
 
 
 def _manifest(members: Mapping[str, bytes], source: str) -> Manifest:
-    place = f"{source}: {MANIFEST}"
-    header = _decoded(members[MANIFEST], ManifestHeader, place)
+    location = f"{source}: {MANIFEST}"
+    header = _decoded(members[MANIFEST], ManifestHeader, location)
     if header.format != FORMAT:
-        raise ArtifactError(f"{place}: the format is {header.format[:40]!r}, not {FORMAT}. Export the artifact again.")
+        raise ArtifactError(
+            f"{location}: the format is {header.format[:40]!r}, not {FORMAT}. Export the artifact again."
+        )
     if header.version != VERSION:
         raise ArtifactError(
-            f"{place}: the artifact has version {header.version} of the format; this version of Gradwire reads version "
-            f"{VERSION}. Update Gradwire, or export the artifact again."
+            f"{location}: the artifact has version {header.version} of the format; this version of Gradwire reads "
+            f"version {VERSION}. Update Gradwire, or export the artifact again."
         )
-    manifest = _decoded(members[MANIFEST], Manifest, place)
+    manifest = _decoded(members[MANIFEST], Manifest, location)
     if set(manifest.sha256) != set(members) - {MANIFEST}:
-        raise ArtifactError(f"{place}: the hashes are not those of the members. Export the artifact again.")
+        raise ArtifactError(f"{location}: the hashes are not those of the members. Export the artifact again.")
     return manifest
 
 
-def _decoded(content: bytes, kind: type[T], place: str) -> T:
+def _decoded(content: bytes, kind: type[T], location: str) -> T:
     try:
         return msgspec.json.decode(content, type=kind)
     except (msgspec.MsgspecError, ValueError, RecursionError) as error:
-        raise ArtifactError(f"{place}: {error}. The file is damaged: copy or export it again.") from None
+        raise ArtifactError(
+            f"{location}: {printable(str(error), 300)}. The file is damaged: copy or export it again."
+        ) from None
 
 
-def _arrays(content: bytes, place: str) -> dict[str, NDArray[Any]]:
+def _arrays(content: bytes, location: str) -> dict[str, NDArray[Any]]:
     """The arrays of a safetensors member."""
     if 2 * len(content) > psutil.virtual_memory().available:
-        raise ArtifactError(f"{place}: needs {len(content):,} more bytes of memory. Close other programs.")
+        raise ArtifactError(f"{location}: needs {len(content):,} more bytes of memory. Close other programs.")
     try:
-        return {name: tensor.numpy() for name, tensor in decode(content, place).items()}
+        return {name: tensor.numpy() for name, tensor in decode(content, location).items()}
     except WeightsError as error:
         raise ArtifactError(str(error)) from None
 
@@ -111,10 +115,10 @@ def _arrays(content: bytes, place: str) -> dict[str, NDArray[Any]]:
 def _graph(
     members: Mapping[str, bytes], name: str, arrays: Mapping[str, NDArray[Any]], source: str
 ) -> tuple[TracedGraph, tuple[str, ...]]:
-    place = f"{source}: {name}"
-    record = _decoded(members[name], GraphRecord, place)
-    graph = decode_graph(record, arrays, place)
-    check_graph(graph, place)
+    location = f"{source}: {name}"
+    record = _decoded(members[name], GraphRecord, location)
+    graph = decode_graph(record, arrays, location)
+    check_graph(graph, location)
     return graph, tuple(each.name for each in record.outputs)
 
 
@@ -141,23 +145,28 @@ def _sample(
     source: str,
 ) -> Sample:
     """The stored inputs and outputs, with the shapes and dtypes of the network."""
-    place = f"{source}: {SAMPLE}"
-    arrays = _arrays(members[SAMPLE], place)
+    location = f"{source}: {SAMPLE}"
+    arrays = _arrays(members[SAMPLE], location)
     expected = {f"input:{each.name}": each.spec for each in network.inputs}
     expected |= {f"output:{name}": each.spec for name, each in zip(output_names, network.outputs, strict=True)}
     if preprocessing is not None:
         expected["raw"] = preprocessing.inputs[0].spec
     if set(arrays) != set(expected):
-        raise ArtifactError(f"{place}: its arrays are not those of the inputs and outputs. Export the artifact again.")
+        raise ArtifactError(
+            f"{location}: its arrays are not those of the inputs and outputs. Export the artifact again."
+        )
     symbols = [(spec, arrays[name].shape) for name, spec in expected.items() if not name.startswith("output:")]
     sizes = named_sizes(pair for pair in symbols if len(pair[1]) == pair[0].ndim)
     for name, spec in expected.items():
         array = arrays[name]
-        shape = with_sizes(spec.shape, sizes) if sizes or not spec.is_open else ()
+        try:
+            shape = with_sizes(spec.shape, sizes)
+        except (KeyError, ArithmeticError):  # an input has other dimensions, or a size is divided by zero
+            shape = None
         if array.dtype != spec.dtype.numpy or array.shape != shape:
             raise ArtifactError(
-                f"{place}: {name[:80]} is {format_shape(array.shape)} {array.dtype}, but the network has {spec}. "
-                "Export the artifact again."
+                f"{location}: {printable(name)} is {format_shape(array.shape)} {array.dtype}, but the network has "
+                f"{spec}. Export the artifact again."
             )
     inputs = tuple(arrays[f"input:{each.name}"] for each in network.inputs)
     return Sample(inputs, tuple(arrays[f"output:{name}"] for name in output_names), arrays.get("raw"))

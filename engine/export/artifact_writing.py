@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 import platform
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -30,18 +31,28 @@ from engine.export.artifact_records import (
 )
 from engine.export.errors import ArtifactError
 from engine.export.graph_encoding import encode_graph
+from engine.export.size_comparison import compare_small_sizes
+from engine.graph import RemovableHandle
 from engine.io import atomic_file
 from engine.io.byte_source import MemorySource
 from engine.io.safetensors_files import encode
 from engine.modes import no_grad
 from engine.nn.module import Module
+from engine.nn.module_hooks import GLOBAL_HOOKS, Hook
 from engine.nn.utils import reset_states
 from engine.random import fork_rng, manual_seed
 from engine.shape import Spec
 from engine.tensors import Tensor
 from engine.tensors.creation import from_array
 from engine.tracing.example_inputs import DynamicShapes, input_specs, numbered_output_names
-from engine.tracing.model_trace import LocationText, default_location, evaluation_mode, tensors_of, trace_model
+from engine.tracing.model_trace import (
+    LocationText,
+    default_location,
+    evaluation_mode,
+    restored_tensors,
+    tensors_of,
+    trace_model,
+)
 from engine.tracing.tracer import NodeNamer, innermost_module
 from engine.version import __version__
 
@@ -89,7 +100,9 @@ def export(
         the artifact; `save` writes it to a file.
 
     Raises:
-        ArtifactError: the Python code of the model depends on values of tensors, or an op cannot be stored.
+        ArtifactError: the Python code of the model depends on values of tensors, an op cannot be stored, or the
+            outputs of the artifact differ, on the sample or for one or two of its rows.
+        ValueError: an input has no such open dimension.
     """
     tensors = (args,) if isinstance(args, Tensor) else tuple(args)
     specs = input_specs(mod, tensors, input_names, dynamic_shapes)
@@ -138,11 +151,12 @@ def build_artifact(
     """
     module = model if isinstance(model, Module) else weights
     trace = _Tracing(node_name, describe_location)
-    outputs = _computed(model, module, sample)
-    names = numbered_output_names(output_names, len(outputs))
-    members: dict[str, bytes | bytearray] = {}
-    arrays: dict[str, NDArray[Any]] = {}
-    members[NETWORK] = trace.encoded(model, module, inputs, names, arrays, "constant")
+    with _training_refused() if module is None else nullcontext():
+        outputs = _computed(model, module, sample)
+        names = numbered_output_names(output_names, len(outputs))
+        members: dict[str, bytes | bytearray] = {}
+        arrays: dict[str, NDArray[Any]] = {}
+        members[NETWORK] = trace.encoded(model, module, inputs, names, arrays, "constant")
     stored = {f"input:{key}": each.numpy(force=True) for key, each in zip(inputs, sample, strict=True)}
     stored |= dict(zip((f"output:{each}" for each in names), outputs, strict=True))
     if preprocessing is not None:
@@ -155,7 +169,60 @@ def build_artifact(
     hashes = {key: sha256(content) for key, content in sorted(members.items())}
     manifest = Manifest(FORMAT, VERSION, name, list(labels), _libraries(), _SEED, hashes)
     members[MANIFEST] = _encoded(manifest)
-    return read_artifact(MemorySource(pack(members), name), CPU)
+    found = read_artifact(MemorySource(pack(members), name), CPU)
+    _check(found, model, module, list(inputs.values()), sample, preprocessing)
+    return found
+
+
+def _check(
+    found: Artifact,
+    model: Callable[..., Any],
+    module: Module | None,
+    specs: Sequence[Spec],
+    sample: Sequence[Tensor],
+    preprocessing: Preprocessing | None,
+) -> None:
+    """Raise ArtifactError if an artifact differs from its model on the sample, or for one or two rows of it."""
+    verification = found.verify()
+    if not verification.agrees:
+        raise ArtifactError(
+            f"The artifact differs from the model on the sample: {verification.output} by "
+            f"{verification.absolute:.2g}, relative {verification.relative:.2g}. Random numbers of a fixed size "
+            "are drawn once while a model is traced: use randn_like(). Otherwise report this with the model."
+        )
+
+    def outputs(inputs: Sequence[Tensor]) -> Sequence[NDArray[Any]]:
+        with fork_rng():
+            manual_seed(_SEED)
+            return [each.numpy(force=True) for each in tensors_of(found(*inputs))]
+
+    names = [each.name for each in found.outputs]
+    compare_small_sizes(outputs, lambda inputs: _computed(model, module, inputs), specs, sample, names)
+    if preprocessing is not None:
+        function = preprocessing.function
+        compare_small_sizes(
+            lambda raw: [found.preprocess(raw[0]).numpy(force=True)],
+            lambda raw: [function(raw[0]).numpy(force=True)],
+            [preprocessing.spec], [preprocessing.raw], ["the preprocessing"],
+        )  # fmt: skip
+
+
+@contextmanager
+def _training_refused() -> Iterator[None]:
+    """Context in which calls of modules in training mode raise ArtifactError."""
+
+    def refuse(module: Module, args: Any) -> None:
+        if module.training:
+            raise ArtifactError(
+                f"The function calls {type(module).__name__}, which is in training mode. Call eval() on it first, or "
+                "export the module itself."
+            )
+
+    handle = RemovableHandle.add(GLOBAL_HOOKS.forward_pre, Hook(refuse))
+    try:
+        yield
+    finally:
+        handle.remove()
 
 
 @dataclass(frozen=True)
@@ -182,7 +249,7 @@ class _Tracing:
 
 def _computed(model: Any, module: Module | None, sample: Sequence[Tensor]) -> list[NDArray[Any]]:
     """The outputs of a model for the sample."""
-    with evaluation_mode(module), no_grad(), fork_rng():
+    with restored_tensors(module), evaluation_mode(module), no_grad(), fork_rng():
         manual_seed(_SEED)
         if module is not None:
             reset_states(module)

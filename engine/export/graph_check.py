@@ -6,12 +6,12 @@ from typing import Any
 
 from engine.backend import META, MetaArray
 from engine.errors import EngineError
-from engine.export.errors import ArtifactError
+from engine.export.errors import ArtifactError, printable
 from engine.export.op_allowance import TRACE_OPS
-from engine.modes import no_grad
 from engine.ops.record import REGISTRY
 from engine.shape import Shape, Spec, format_shape
 from engine.tensors import Storage, Tensor
+from engine.tracing.op_evaluation import plain_computation
 from engine.tracing.traced_graph import Operand, TracedGraph, TracedOp, TracedValue
 
 FAILURES = (
@@ -21,38 +21,47 @@ FAILURES = (
 """What ops raise for arguments that do not fit; the arguments of a file can be of any kind."""
 
 
-def check_graph(graph: TracedGraph, place: str) -> None:
+def check_graph(graph: TracedGraph, location: str) -> None:
     """Run the shape rules of all ops, with symbolic sizes and without values.
 
     Args:
         graph: decoded graph
-        place: file and member, for errors
+        location: file and member, for errors
 
     Raises:
         ArtifactError: an op does not take its inputs, or its result is not the declared one.
     """
-    with no_grad():
+    with plain_computation():
         for number, op in enumerate(graph.ops):
             try:
-                shapes = _shapes(op)
+                found = result_specs(op)
             except FAILURES as error:
-                raise _error(place, number, op, str(error)[:300].rstrip(".")) from None
-            for value, shape in zip(op.outputs, shapes, strict=False):
-                if len(shapes) != len(op.outputs) or tuple(shape) != value.spec.shape:
-                    declared, found = format_shape(value.spec.shape)[:80], format_shape(shape)[:80]
-                    raise _error(place, number, op, f"the declared result is {declared}, but the op gives {found}")
+                raise _error(location, number, op, str(error)[:300].rstrip(".")) from None
+            for value, spec in zip(op.outputs, found, strict=False):
+                if len(found) != len(op.outputs) or spec.shape != value.spec.shape or not _has_dtype(op, value, spec):
+                    texts = f"{str(value.spec)[:80]}, but the op gives {str(spec)[:80]}"
+                    raise _error(location, number, op, f"the declared result is {texts}")
 
 
-def _shapes(op: TracedOp) -> list[Shape]:
-    """Shapes of the results of an op."""
+def _has_dtype(op: TracedOp, value: TracedValue, found: Spec) -> bool:
+    """Whether the result has the declared dtype. Of integers alone, it may be another default floating-point dtype."""
+    declared = value.spec.dtype
+    takes_floats = any(each.spec.dtype.is_floating_point for each in op.operands)
+    return declared is found.dtype or (
+        not takes_floats and declared.is_floating_point and found.dtype.is_floating_point
+    )
+
+
+def result_specs(op: TracedOp) -> list[Spec]:
+    """Shapes and dtypes of the results of an op, by its shape rule."""
     if op.name in TRACE_OPS:
-        return [_trace_shape(op)]
+        return [Spec(_trace_shape(op), op.outputs[0].spec.dtype)]
     record = REGISTRY[op.name]
     if "chain" in op.statics:
-        return [_overwritten_shape(op)]
+        return [_overwritten_spec(op)]
     inputs = [_meta(each) for each in op.inputs]
     found = record.function(tuple(inputs), **op.statics) if record.variadic else record.function(*inputs, **op.statics)
-    return [tuple(each.shape) for each in (found if isinstance(found, tuple) else (found,))]
+    return [Spec(tuple(each.shape), each.dtype) for each in (found if isinstance(found, tuple) else (found,))]
 
 
 def _trace_shape(op: TracedOp) -> Shape:
@@ -63,17 +72,17 @@ def _trace_shape(op: TracedOp) -> Shape:
             return tuple(op.statics["shape"])
         case "arange":
             return (op.statics["length"],)
-        case "assign":
+        case _:
             value = op.inputs[1]
             if isinstance(value, TracedValue):
                 return tuple(_meta(value).expand(op.outputs[0].spec.shape).shape)
+            if not isinstance(value, (bool, int, float)):
+                raise TypeError("the value is not a number")
             return op.outputs[0].spec.shape
-        case _:
-            return tuple(_meta(op.inputs[0]).shape)
 
 
-def _overwritten_shape(op: TracedOp) -> Shape:
-    """The shape of a tensor after a write to a view of it; the view must have the shape of the written value."""
+def _overwritten_spec(op: TracedOp) -> Spec:
+    """Shape and dtype of a tensor after a write to a view of it; the view must have the shape of the written value."""
     base, value = op.inputs
     if not isinstance(base, TracedValue) or not isinstance(value, TracedValue):
         raise TypeError("the inputs are not tensors")
@@ -83,7 +92,7 @@ def _overwritten_shape(op: TracedOp) -> Shape:
         spec = found if isinstance(found, Spec) else spec.with_shape(found)
     if spec.shape != value.spec.shape:
         raise ValueError(f"the view is {format_shape(spec.shape)}, but the value {format_shape(value.spec.shape)}")
-    return base.spec.shape
+    return base.spec
 
 
 def _meta(operand: Operand) -> Any:
@@ -92,14 +101,15 @@ def _meta(operand: Operand) -> Any:
     return Tensor(MetaArray(operand.spec.shape, operand.spec.dtype.numpy), Storage(META))
 
 
-def _error(place: str, number: int, op: TracedOp, problem: str) -> ArtifactError:
-    node = f" of {op.node[:80]}" if op.node else ""
+def _error(location: str, number: int, op: TracedOp, problem: str) -> ArtifactError:
+    node = f" of {printable(op.node)}" if op.node else ""
     return ArtifactError(
-        f"{place}: op {number} ({op.name}{node}): {problem}. Export the artifact again with this version of Gradwire.",
+        f"{location}: op {number} ({op.name}{node}): {problem}. Export the artifact again with this version of "
+        "Gradwire.",
         node=op.node,
         op=op.name,
         reason=problem,
     )
 
 
-__all__ = ["FAILURES", "check_graph"]
+__all__ = ["FAILURES", "check_graph", "result_specs"]

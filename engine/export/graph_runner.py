@@ -9,16 +9,16 @@ import numpy as np
 import psutil
 
 from engine.backend import CPU, Device
-from engine.export.errors import ArtifactError
+from engine.export.errors import ArtifactError, printable
 from engine.export.graph_check import FAILURES
-from engine.modes import no_grad
-from engine.ops.record import REGISTRY
+from engine.export.graph_cost import peak_bytes
 from engine.random import RandomNumbers, default_generator
-from engine.shape import count, format_shape
+from engine.shape import format_shape
 from engine.tensors import Tensor
 from engine.tensors.creation import from_array
-from engine.tracing.op_evaluation import evaluate, named_sizes, with_sizes
-from engine.tracing.traced_graph import TracedGraph, TracedOp, TracedValue
+from engine.tensors.storage import memory_owner
+from engine.tracing.op_evaluation import evaluate, named_sizes, plain_computation, with_sizes
+from engine.tracing.traced_graph import RandomInput, TracedGraph, TracedOp, TracedValue
 
 _MAX_CACHED = 64
 """Sizes of inputs whose memory is remembered."""
@@ -29,13 +29,13 @@ class GraphRunner:
 
     Args:
         graph: checked graph
-        place: file and graph, for errors
+        location: file and graph, for errors
         device: device of the weights and the computation
     """
 
-    def __init__(self, graph: TracedGraph, place: str, device: Device = CPU) -> None:
+    def __init__(self, graph: TracedGraph, location: str, device: Device = CPU) -> None:
         self.graph, self.device = graph, device
-        self._place = place
+        self._location = location
         last = {id(value): index for index, op in enumerate(graph.ops) for value in (*op.outputs, *op.operands)}
         self._weights: dict[int, Tensor] = {}
         for value in [*(value for op in graph.ops for value in op.operands), *graph.outputs]:
@@ -46,7 +46,8 @@ class GraphRunner:
         for key, index in last.items():
             if key not in kept:
                 self._freed[index].append(key)
-        self._checked: dict[tuple[int, ...], None] = {}
+        self._peaks: dict[tuple[int, ...], int] = {}
+        """Bytes that the graph needs, by sizes."""
 
     def __call__(self, inputs: Sequence[Tensor | Any]) -> tuple[Tensor, ...]:
         """The outputs for tensors or arrays. Raises ArtifactError for inputs that do not fit, or too little memory."""
@@ -58,17 +59,19 @@ class GraphRunner:
         sizes = self._sizes(tensors)
         self._check_memory(sizes)
         values = {id(value): tensor for value, tensor in zip(graph.inputs, tensors, strict=True)}
-        with no_grad():
+        with plain_computation():
             for drawn in graph.random_inputs:
-                shape, dtype = with_sizes(drawn.value.spec.shape, sizes), drawn.value.spec.dtype
-                numbers = RandomNumbers(default_generator, drawn.distribution, drawn.first, drawn.second)
-                array = self._guarded(drawn.distribution, drawn.value.name, numbers.draw, shape, dtype)
-                values[id(drawn.value)] = from_array(np.asarray(array).astype(dtype.numpy)).to(self.device)
+                values[id(drawn.value)] = self._guarded(drawn.distribution, drawn.value.name, self._drawn, drawn, sizes)
             for op, freed in zip(graph.ops, self._freed, strict=True):
                 self._compute(op, values, sizes)
                 for key in freed:
                     del values[key]
-            return tuple(self._output(value, values) for value in graph.outputs)
+            return self._outputs(values, tensors)
+
+    def _drawn(self, drawn: RandomInput, sizes: Mapping[str, int]) -> Tensor:
+        shape, dtype = with_sizes(drawn.value.spec.shape, sizes), drawn.value.spec.dtype
+        numbers = RandomNumbers(default_generator, drawn.distribution, drawn.first, drawn.second)
+        return from_array(np.asarray(numbers.draw(shape, dtype)).astype(dtype.numpy)).to(self.device)
 
     def _compute(self, op: TracedOp, values: dict[int, Tensor], sizes: Mapping[str, int]) -> None:
         inputs = [
@@ -81,14 +84,26 @@ class GraphRunner:
         for value, result in zip(op.outputs, results, strict=True):
             expected = with_sizes(value.spec.shape, sizes)
             if tuple(result.shape) != expected:
-                found = f"gave {format_shape(result.shape)} in place of {format_shape(expected)}"
-                raise self._error(f"{op.name} of {op.node or 'the graph'} {found}", "Export the artifact again.")
+                shown = ", ".join(f"{name} = {number}" for name, number in sizes.items())
+                raise self._error(
+                    f"{op.name} of {_node(op.node)} gave {format_shape(result.shape)} in place of "
+                    f"{format_shape(expected)}",
+                    f"The code of the model treats {shown or 'these sizes'} differently than the sizes it was exported "
+                    "with. Pass other sizes, or export the model with fixed sizes.",
+                )
             values[id(value)] = result.to(self.device)
 
-    def _output(self, value: TracedValue, values: dict[int, Tensor]) -> Tensor:
-        """An output in memory that no weight and no input shares."""
-        found = values[id(value)] if id(value) in values else self._weights[id(value)]
-        return found.clone() if value.producer is None or found._base is not None else found
+    def _outputs(self, values: dict[int, Tensor], inputs: Sequence[Tensor]) -> tuple[Tensor, ...]:
+        """The outputs, in memory that no weight, no input and no other output shares."""
+        taken = {id(memory_owner(each._numbers())) for each in (*self._weights.values(), *inputs)}
+        found: list[Tensor] = []
+        for value in self.graph.outputs:
+            tensor = values[id(value)] if id(value) in values else self._weights[id(value)]
+            if tensor._base is not None or id(memory_owner(tensor._numbers())) in taken:
+                tensor = self._guarded("clone", "the outputs", tensor.clone)
+            taken.add(id(memory_owner(tensor._numbers())))
+            found.append(tensor)
+        return tuple(found)
 
     # -- checks of inputs
 
@@ -122,44 +137,45 @@ class GraphRunner:
         return sizes
 
     def _check_memory(self, sizes: Mapping[str, int]) -> None:
-        """Raises ArtifactError if the values of the graph do not fit into the free memory. Views take none."""
+        """Raises ArtifactError if the values of the graph do not fit into the free memory."""
         key = tuple(sizes.values())
-        if key in self._checked:
-            return
-        held = peak = 0
-        bytes_of: dict[int, int] = {}
-        for op, freed in zip(self.graph.ops, self._freed, strict=True):
-            is_view = op.name in REGISTRY and REGISTRY[op.name].view
-            for value in op.outputs:
-                needed = count(with_sizes(value.spec.shape, sizes)) * value.spec.dtype.itemsize
-                bytes_of[id(value)] = 0 if is_view else needed
-                held += bytes_of[id(value)]
-            peak = max(peak, held)
-            held -= sum(bytes_of.get(each, 0) for each in freed)
+        peak = self._peaks.get(key)
+        if peak is None:
+            try:
+                peak = peak_bytes(self.graph, self._freed, sizes)
+            except FAILURES as error:
+                raise self._error(
+                    f"cannot be computed for these inputs: {str(error)[:300]}", "Pass other sizes."
+                ) from None
+            if len(self._peaks) < _MAX_CACHED:
+                self._peaks[key] = peak
         free = psutil.virtual_memory().available
         if self.device is CPU and peak > free:
             raise self._error(
                 f"needs {peak:,} bytes of memory for these inputs, but {free:,} are free", "Pass fewer samples."
             )
-        if len(self._checked) < _MAX_CACHED:
-            self._checked[key] = None
 
     def _guarded(self, op: str, node: str, function: Any, *args: Any) -> Any:
         try:
             return function(*args)
         except MemoryError as error:
             raise self._error(
-                f"{op} of {node or 'the graph'} needs more memory than is free: {str(error)[:200]}",
+                f"{op} of {_node(node)} needs more memory than is free: {str(error)[:200]}",
                 "Pass fewer samples.",
             ) from None
         except FAILURES as error:
             problem = str(error)[:300].rstrip(".")
             raise self._error(
-                f"{op} of {node or 'the graph'} cannot be computed: {problem}", "Check the values of the inputs."
+                f"{op} of {_node(node)} cannot be computed: {problem}", "Check the values of the inputs."
             ) from error
 
     def _error(self, problem: str, remedy: str) -> ArtifactError:
-        return ArtifactError(f"{self._place}: {problem}. {remedy}", reason=problem)
+        return ArtifactError(f"{self._location}: {problem}. {remedy}", reason=problem)
+
+
+def _node(name: str) -> str:
+    """A node in an error."""
+    return printable(name) or "the graph"
 
 
 __all__ = ["GraphRunner"]

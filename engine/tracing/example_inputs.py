@@ -29,7 +29,8 @@ def input_specs(
         dynamic_axes: the same by input name: ``{"x": {0: "N"}}`` or ``{"x": [0]}``
 
     Raises:
-        ValueError: an input has no such dimension, or the number of names differs from that of the inputs.
+        ValueError: `dynamic_shapes` has an unknown input or dimension, or the number of names differs from that of the
+            inputs.
     """
     found = _input_names(model, len(tensors), names)
     shapes = _open_dimensions(found, dynamic_shapes, dynamic_axes)
@@ -65,6 +66,8 @@ def _open_dimensions(
     given = shapes if shapes is not None else axes
     if given is None:
         return {}
+    if shapes is not None:
+        _check_names(names, shapes)
     pairs = given.items() if isinstance(given, Mapping) else zip(names, given, strict=False)
     found: dict[str, dict[int, str]] = {}
     for name, dims in pairs:
@@ -75,6 +78,13 @@ def _open_dimensions(
             listed = ((axis, f"{name}_dim_{axis}") for axis in dims) if is_axes else enumerate(dims)
             found[name] = {int(axis): str(size) for axis, size in listed if isinstance(size, (str, Dim))}
     return found
+
+
+def _check_names(names: Sequence[str], shapes: Mapping[str, Any] | Sequence[Any]) -> None:
+    unknown = [name for name in shapes if name not in names] if isinstance(shapes, Mapping) else shapes[len(names) :]
+    if unknown:
+        shown = f"no input {unknown[0]!r}" if isinstance(shapes, Mapping) else f"{len(names)} inputs, not {len(shapes)}"
+        raise ValueError(f"export: dynamic_shapes: the model has {shown}. Its inputs are {', '.join(names)}.")
 
 
 def _open_spec(name: str, tensor: Tensor, dims: Mapping[int, str]) -> Spec:

@@ -45,7 +45,7 @@ def trace_model(
         TraceError: the Python code of the model depends on values of tensors.
     """
     tracer = Tracer(module, node_name, match_layer)
-    with evaluation_mode(module), no_grad(), tracer:
+    with restored_tensors(module), evaluation_mode(module), no_grad(), tracer:
         tensors = [tracer.input(name, spec) for name, spec in inputs.items()]
         values = tuple(tracer.value_of(tensor) for tensor in tensors)
         try:
@@ -90,6 +90,29 @@ def evaluation_mode(module: Module | None) -> Iterator[None]:
             each.training = training
 
 
+@contextmanager
+def restored_tensors(module: Module | None) -> Iterator[None]:
+    """Context after which parameters and buffers are those from before, with their numbers, though a model wrote them.
+
+    Arrays keep their identity, so that the arrays of a trace have the numbers from before as well.
+    """
+    modules = [] if module is None else list(module.modules())
+    registered = [(each, dict(each._parameters), dict(each._buffers)) for each in modules]
+    tensors = [tensor for _, *held in registered for each in held for tensor in each.values() if tensor is not None]
+    unique = {id(each): each for each in tensors if not each.is_meta}
+    copies = [(each, each._numbers(), each._storage, each._storage.version) for each in unique.values()]
+    numbers = [array.copy() for _, array, _, _ in copies]
+    try:
+        yield
+    finally:
+        for each, parameters, buffers in registered:
+            each._parameters.update(parameters)
+            each._buffers.update(buffers)
+        for (_, array, storage, version), before in zip(copies, numbers, strict=True):
+            if storage.version != version:
+                array[...] = before
+
+
 def tensors_of(result: Any) -> Iterator[Tensor]:
     """The tensors in a result, in order; also in nested tuples, lists and dicts."""
     if isinstance(result, Tensor):
@@ -102,4 +125,4 @@ def tensors_of(result: Any) -> Iterator[Tensor]:
             yield from tensors_of(each)
 
 
-__all__ = ["LocationText", "default_location", "evaluation_mode", "tensors_of", "trace_model"]
+__all__ = ["LocationText", "default_location", "evaluation_mode", "restored_tensors", "tensors_of", "trace_model"]

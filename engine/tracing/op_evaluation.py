@@ -2,14 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any
 
+from engine.modes import MODES, no_grad
 from engine.ops.record import REGISTRY
 from engine.shape import Dim, Size, Spec
 from engine.tensors import Tensor
 from engine.tensors.creation import arange, full
 from engine.tracing.traced_graph import TracedOp
+
+
+@contextmanager
+def plain_computation() -> Iterator[None]:
+    """Context that records no gradients, and in which autocast is off: a trace contains its casts."""
+    outer = MODES.autocast
+    MODES.autocast = None
+    try:
+        with no_grad():
+            yield
+    finally:
+        MODES.autocast = outer
 
 
 def evaluate(op: TracedOp, inputs: Sequence[Any], sizes: Mapping[str, int]) -> tuple[Tensor, ...]:
@@ -34,8 +48,6 @@ def _results(op: TracedOp, inputs: list[Any], sizes: Mapping[str, int]) -> tuple
         shape = with_sizes(op.outputs[0].spec.shape, sizes)
         value = inputs[1]
         return (value.expand(shape) if isinstance(value, Tensor) else full(shape, value),)
-    if op.name == "to_device":
-        return (inputs[0],)
     record = REGISTRY[op.name]
     found = record.function(tuple(inputs), **statics) if record.variadic else record.function(*inputs, **statics)
     return found if isinstance(found, tuple) else (found,)
@@ -62,4 +74,4 @@ def named_sizes(pairs: Iterable[tuple[Spec, Sequence[int]]]) -> dict[str, int]:
     return found
 
 
-__all__ = ["evaluate", "named_sizes", "with_sizes"]
+__all__ = ["evaluate", "named_sizes", "plain_computation", "with_sizes"]

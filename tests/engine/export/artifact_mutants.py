@@ -38,7 +38,7 @@ def samples() -> Mapping[str, bytes]:
 
     def indexed(x: engine.Tensor) -> engine.Tensor:
         out = engine.zeros_like(x)
-        out[:, 1:3] = x[:, :2] * engine.randn(2)
+        out[:, 1:3] = x[:, :2] * engine.randn_like(x[:, :2])
         return nn.functional.interpolate(engine.cat([out, x])[:, None], scale_factor=2.0, mode="linear")
 
     dynamic = ({0: "N"},)
