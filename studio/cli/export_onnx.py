@@ -8,6 +8,7 @@ from pathlib import Path
 from engine.onnx.errors import OnnxExportError
 from studio.cli.error_output import FAILED, InputError, print_error, print_json, print_text
 from studio.cli.error_reporting import exit_with_error, report_errors
+from studio.export import ExportError
 from studio.export.onnx_export import OnnxExport, export_project
 from studio.lowering.problems.problem import Problem
 from studio.lowering.report import Report
@@ -34,6 +35,8 @@ def export_onnx(
             )
         except ImportError as error:
             raise InputError(str(error)) from None
+        except ExportError as error:
+            exit_with_error(Problem("error", "not-exported", str(error), node=error.node), as_json=as_json)
         except OnnxExportError as error:
             problem = Problem("error", "onnx-unsupported", str(error), node=error.node or None)
             exit_with_error(problem, as_json=as_json)

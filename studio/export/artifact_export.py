@@ -15,7 +15,7 @@ from engine.nn.utils import reset_states
 from engine.random import fork_rng, manual_seed
 from engine.tracing.model_trace import evaluation_mode, tensors_of
 from studio.export.export_error import ExportError
-from studio.export.model_call import ModelCall, evaluation_batches, input_names, model_call, output_names
+from studio.export.model_call import ModelCall, evaluation_batches, first_call, input_names, model_call, output_names
 from studio.export.network_trace import apply_transforms, describe_node, node_namer, open_spec, traceable_samples
 from studio.export.raw_samples import RawSamples, UnsupportedSamplesError
 from studio.lowering.program import Program, lower
@@ -81,7 +81,7 @@ def artifact_steps(
     task.setup()
     load_task_weights(task, report.document, base, weights)
     yield ARTIFACT_STAGES[1]
-    call = model_call(task, next(evaluation_batches(task, 1)))
+    call = first_call(task)
     samples, reason = _samples(task, call)
     try:
         artifact = _build(program, task, call, samples, name)

@@ -12,6 +12,7 @@ from engine import Tensor, fit, no_grad
 from engine.data.joint_loader import JointLoader
 from engine.data.loader import DataLoader
 from engine.system.syntax import parse_source
+from studio.export.export_error import ExportError
 from studio.lowering.program import Program
 
 
@@ -47,12 +48,23 @@ def model_call(task: fit.Task, batch: Any) -> ModelCall:
         with no_grad():
             task.losses(batch)
     except _ModelCalledError as call:
-        places = list(_tensors(batch))
-        positions = [next((i for i, one in enumerate(places) if one is each), None) for each in call.arguments]
+        tensors = list(_tensors(batch))
+        positions = [next((i for i, one in enumerate(tensors) if one is each), None) for each in call.arguments]
         return ModelCall(call.arguments, tuple(positions))
     finally:
         hook.remove()
     raise LookupError("the project does not call its model")
+
+
+def first_call(task: fit.Task) -> ModelCall:
+    """The call of the model for the first validation batch. Raises ExportError if the data has no samples."""
+    batch = next(evaluation_batches(task, 1), None)
+    if batch is None:
+        raise ExportError(
+            "The data of the project has no samples, so the network cannot be called. Choose a data source, or "
+            "validation data, with at least one sample."
+        )
+    return model_call(task, batch)
 
 
 def evaluation_batches(task: fit.Task, samples: int) -> Iterator[Any]:
@@ -91,4 +103,4 @@ def _tensors(batch: Any) -> Iterator[Tensor]:
             yield from _tensors(each)
 
 
-__all__ = ["ModelCall", "evaluation_batches", "input_names", "model_call", "output_names"]
+__all__ = ["ModelCall", "evaluation_batches", "first_call", "input_names", "model_call", "output_names"]

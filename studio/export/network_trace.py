@@ -57,7 +57,9 @@ def traceable_samples(task: fit.Task, call: ModelCall, form: str) -> RawSamples:
     if call.batch_positions != (0,):
         raise UnsupportedSamplesError("the network takes other inputs than those of one data source")
     found = raw_samples(task)
-    raw, _ = next(found.batches(1, 1))
+    raw, _ = next(found.batches(1, 1), (None, None))
+    if raw is None:
+        raise UnsupportedSamplesError("the data has no samples")
     try:
         apply_transforms(found, raw)
     except UnsupportedTransformError as error:

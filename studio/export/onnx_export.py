@@ -16,7 +16,7 @@ from engine.onnx.model_writer import ExportedModel
 from engine.onnx.translators import DEFAULT_OPSET
 from engine.shape import format_shape
 from engine.tracing.differences import TOLERANCE
-from studio.export.model_call import ModelCall, evaluation_batches, input_names, model_call, output_names
+from studio.export.model_call import ModelCall, evaluation_batches, first_call, input_names, model_call, output_names
 from studio.export.network_trace import apply_transforms, describe_node, node_namer, open_spec, traceable_samples
 from studio.export.raw_samples import RawSamples, UnsupportedSamplesError
 from studio.lowering.program import Program, lower
@@ -67,6 +67,7 @@ def export_project(
 
     Raises:
         OnnxExportError: a node cannot be expressed in ONNX.
+        ExportError: the data has no samples.
         ImportError: the extra `onnx` is not installed.
         LoweringError: the report has errors.
         FileError: the weights belong to another graph.
@@ -75,7 +76,7 @@ def export_project(
     task = program.build(seed=report.document.training.seed)
     task.setup()
     load_task_weights(task, report.document, base, weights)
-    call = model_call(task, next(evaluation_batches(task, 1)))
+    call = first_call(task)
     samples = _samples(task, call) if preprocessing else None
     exported = _build(program, task, call, samples, opset)
     save_model(exported.model, path)

@@ -88,6 +88,13 @@ def test_a_file_that_differs_is_not_written(tmp_path: Path, monkeypatch: pytest.
     assert not (tmp_path / "model.gwx").exists()
 
 
+def test_data_without_samples_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("studio.export.model_call.evaluation_batches", lambda task, samples: iter(()))
+    with pytest.raises(ExportError, match="The data of the project has no samples"):
+        exported(template("digits-mlp").document, tmp_path)
+    assert not (tmp_path / "model.gwx").exists()
+
+
 # -- the command
 
 
