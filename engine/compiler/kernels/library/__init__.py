@@ -12,6 +12,7 @@ from engine.compiler.kernels.library import dropout_mask_kernel as dropout_mask_
 from engine.compiler.kernels.library import lstm_kernels as lstm_kernels
 from engine.compiler.kernels.library import pooling_kernels as pooling_kernels
 from engine.compiler.kernels.library import product_blocks_kernel as product_blocks_kernel
+from engine.compiler.kernels.library import tensor_norms_kernel as tensor_norms_kernel
 from engine.compiler.kernels.library import tensor_statistics_kernel as tensor_statistics_kernel
 from engine.compiler.kernels.library.routines import STRIDED as STRIDED
 from engine.compiler.kernels.library.routines import Routine as Routine
