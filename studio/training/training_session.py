@@ -44,6 +44,7 @@ from studio.training.session_events import (
     StateChanged,
     Warned,
 )
+from studio.training.statistics.run_measurement import RunMeasurement
 from studio.training.statistics.step_measurement import StepMeasurer
 from studio.training.stepping.captured_step import CapturedStep, capture_step
 from studio.training.thread_requests import ThreadRequests, result_of
@@ -155,7 +156,6 @@ class TrainingSession:
         self._breakpoints = dict(document.breakpoints if breakpoints is None else breakpoints)
         self._breakpoints_changed = False
         self._monitor: BreakpointMonitor | None = None
-        self._measuring_ended = False
         self._diagnosis: RunDiagnosis | None = None
         self._problems: list[Problem] = []
         """Problems that the run has shown."""
@@ -374,7 +374,7 @@ class TrainingSession:
             is_repeatable=not unobserved,
         )
         self._warn_of_breakpoints(monitor)
-        measurer = None if unobserved else self._measurer(task)
+        measurement = None if unobserved else self._measurement(task)
         training = fit.fit(
             task,
             epochs=settings.epochs,
@@ -388,7 +388,7 @@ class TrainingSession:
             compile=settings.compile,
             observe=not unobserved,
             rewind=monitor.rewind,
-            probe=measurer,
+            probe=None if measurement is None else measurement.measurer,
         )
         monitor.attach(training)
         self._training = training
@@ -415,8 +415,8 @@ class TrainingSession:
                 self._emit(event, is_recorded=not hits)
                 if hits:
                     self._pause_at(hits, training)
-                if measurer is not None and isinstance(event, fit.Step):
-                    self._emit_measured(measurer)
+                if measurement is not None and isinstance(event, fit.Step):
+                    measurement.report()
                 self._answer_requests()
                 if isinstance(event, fit.Done):
                     break
@@ -471,21 +471,14 @@ class TrainingSession:
         monitor.set_breakpoints(breakpoints)
         self._warn_of_breakpoints(monitor)
 
-    def _measurer(self, task: fit.Task) -> StepMeasurer | None:
+    def _measurement(self, task: fit.Task) -> RunMeasurement | None:
         """What measures steps; None if the settings say so."""
-        interval = self.settings.probe_steps
-        if not interval:
+        settings = self.settings
+        if not settings.probe_steps:
             return None
         losses = self._lowered().measured_losses(task)
-        return StepMeasurer(task, losses, interval, compile=self.settings.compile)
-
-    def _emit_measured(self, measurer: StepMeasurer) -> None:
-        while (found := measurer.take()) is not None:
-            self._events.put(Measured(found.statistics))
-            self._recorder.write_statistics(found)
-        if measurer.problem is not None and not self._measuring_ended:
-            self._measuring_ended = True
-            self._warn("not-measured", [f"{measurer.problem} Measuring ended; the training continues."])
+        measurer = StepMeasurer(task, losses, settings.probe_steps, compile=settings.compile)
+        return RunMeasurement(measurer, self._events.put, self._recorder.write_statistics)
 
     def _emit(self, event: fit.TrainingEvent, *, is_recorded: bool = True) -> None:
         epochs, seconds = self._reached

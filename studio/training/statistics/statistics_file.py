@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,6 +34,14 @@ _MAX_PENDING = 16 * 2**20
 _CHUNK = 4 * 2**20
 
 
+class _Record(NamedTuple):
+    """A record that is not written yet."""
+
+    step: int
+    read: Callable[[], NDArray[np.float32]]
+    has_gradients: bool
+
+
 class StatisticsFile:
     """Append records to the statistics of a run. Records that cannot be written are kept and written later.
 
@@ -54,7 +62,8 @@ class StatisticsFile:
         self._interval = 1
         """At most one record is stored for this number of steps."""
         self._lock = threading.Lock()
-        self._pending: list[bytes] = []
+        self._pending: list[_Record] = []
+        self._max_pending = _MAX_PENDING // record_type(layout).itemsize
         self._last: int | None = None
         """The last step that is stored."""
         self._header: StatisticsHeader | None = None
@@ -63,13 +72,16 @@ class StatisticsFile:
         """Bytes of the file up to the last complete record."""
 
     def append(self, step: int, numbers: NDArray[np.float32], *, has_gradients: bool) -> None:
-        """Queue a record, unless the interval has grown and skips its step."""
-        record = encode_record(step, numbers, has_gradients=has_gradients)
+        """Queue a record."""
+        self.append_deferred(step, lambda: numbers, has_gradients=has_gradients)
+
+    def append_deferred(self, step: int, read: Callable[[], NDArray[np.float32]], *, has_gradients: bool) -> None:
+        """Queue a record whose numbers are read when it is written. It is skipped if the interval has grown."""
         with self._lock:
-            if len(self._pending) * len(record) > _MAX_PENDING:
+            if len(self._pending) > self._max_pending:
                 self.dropped += 1
             else:
-                self._pending.append(record)
+                self._pending.append(_Record(step, read, has_gradients))
 
     def write(self) -> None:
         """Write queued records. Raises OSError and FileError; the file then ends with the last complete record."""
@@ -88,13 +100,12 @@ class StatisticsFile:
             if written > self._max_bytes:
                 self._thin(header)
 
-    def _kept(self, records: list[bytes]) -> list[bytes]:
+    def _kept(self, records: list[_Record]) -> list[bytes]:
         """The records to store: the first of each interval."""
         kept: list[bytes] = []
-        for record in records:
-            step = int.from_bytes(record[:8], "little", signed=True)
+        for step, read, has_gradients in records:
             if _is_kept(step, self._last, self._interval):
-                kept.append(record)
+                kept.append(encode_record(step, read(), has_gradients=has_gradients))
                 self._last = step
         return kept
 

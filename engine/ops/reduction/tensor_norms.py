@@ -1,0 +1,25 @@
+"""Norms of many tensors in one call, for views of a training."""
+
+from __future__ import annotations
+
+from engine.dtypes import bfloat16, float32
+from engine.ops.record import op
+from engine.shape import Spec
+
+
+@op("other", method=False, public=False, sample=lambda s: [((s.normal(3, 4), s.normal(), s.normal(5)), {})])
+def tensor_norms(xp, *tensors):
+    """Norm of each tensor, summed in float64: NaN if an element is NaN, else infinite if one is.
+
+    In float32; in bfloat16 for bfloat16.
+    """
+    wide = [x.astype(xp.float64) for x in tensors]
+    return xp.stack([xp.sqrt((x * x).sum()) for x in wide]).astype(xp.float32)
+
+
+@tensor_norms.shape
+def _(*tensors: Spec):
+    return Spec((len(tensors),), bfloat16 if tensors[0].dtype is bfloat16 else float32)
+
+
+__all__ = ["tensor_norms"]
