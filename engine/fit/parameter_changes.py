@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from operator import is_
 from typing import Any
 
@@ -16,7 +16,7 @@ from engine.modes import no_grad
 from engine.ops.movement.joined_elements import join_elements
 from engine.ops.reduction.tensor_norms import tensor_norms
 from engine.tensors import Tensor
-from engine.tensors.creation import from_numpy
+from engine.tensors.creation import empty, from_numpy
 from engine.tensors.deferred import settled
 
 
@@ -38,14 +38,22 @@ class ParameterChanges:
         """Memory for the copy, if the kernel reads it."""
         self._before: Tensor | None = None
         """The copy of all elements; None if it is in `_vector`."""
+        self._sizes: list[int] = []
+        """Numbers of elements at `begin`."""
+
+    def is_of(self, parameters: Iterable[Tensor]) -> bool:
+        """Whether these are the parameters."""
+        given = list(parameters)
+        return len(given) == len(self._parameters) and all(map(is_, given, self._parameters))
 
     def begin(self) -> None:
         """Copy the parameters."""
         kernel = self._current_kernel()
+        self._before = None  # before the next copy is made
+        self._sizes = [each.numel() for each in self._parameters]
         if kernel is None:
             self._before = self._joined()
             return
-        self._before = None
         if self._vector.size != kernel.size:
             self._vector = np.empty(kernel.size, np.float32)
         np.concatenate(self._arrays, None, self._vector)
@@ -54,16 +62,20 @@ class ParameterChanges:
         """Norms of the parameters at `begin`, then norms of their changes since; not finite if an element is not.
 
         Raises:
-            ValueError: the number of elements is not that at `begin`.
+            ValueError: a parameter has another number of elements than at `begin`.
         """
+        if not self._parameters:
+            return np.empty(0, np.float32)
         kernel = self._current_kernel()
+        sizes = [each.numel() for each in self._parameters]
+        if sizes != self._sizes:
+            before, after = next(pair for pair in zip(self._sizes, sizes, strict=True) if pair[0] != pair[1])
+            raise ValueError(
+                f"A parameter had {before:,} elements before the step and has {after:,} after it. "
+                "Keep the shapes of parameters while training."
+            )
         if kernel is None or self._before is not None:
             return self._norms_by_ops()
-        if self._vector.size != kernel.size:
-            raise ValueError(
-                f"The parameters had {self._vector.size:,} elements before the step and have {kernel.size:,} after it. "
-                "Keep their shapes while training."
-            )
         out = np.empty(2 * len(self._parameters), np.float32)
         kernel(self._vector, self._arrays, out)
         return out
@@ -71,13 +83,16 @@ class ParameterChanges:
     def _norms_by_ops(self) -> NDArray[np.float32]:
         before = from_numpy(self._vector) if self._before is None else self._before
         with no_grad():
-            changes = self._joined() - before
+            changes = self._joined()
+            changes -= before
             parts = [each.split([one.numel() for one in self._parameters]) for each in (before, changes)]
             return tensor_norms([*parts[0], *parts[1]]).cpu().numpy()
 
     def _joined(self) -> Tensor:
         """All elements in one vector."""
         dtype = float64 if any(each.dtype is float64 for each in self._parameters) else float32
+        if not self._parameters:
+            return empty(0)
         with no_grad():
             return join_elements([each.to(dtype) for each in self._parameters])
 
@@ -89,7 +104,7 @@ class ParameterChanges:
         return self._kernel
 
     def _kernel_for(self, arrays: Sequence[Any]) -> ChangeNorms | None:
-        if not self._compile or not all(_is_readable(each) for each in arrays):
+        if not self._compile or not sum(each.size for each in arrays) or not all(map(_is_readable, arrays)):
             return None
         try:
             return ChangeNorms([each.size for each in arrays])

@@ -241,6 +241,10 @@ class MemoryMixin:
         flat = memory_owner(_numbers(self)).reshape(-1)[offset:]
         shape = tuple(size)
         steps = np.empty(shape, np.bool_).strides if stride is None else tuple(stride)
+        if min(offset, *shape, *steps) < 0:
+            raise ShapeError(
+                f"set_(): offset {offset}, shape {format_shape(shape)} and strides {steps} must be at least 0"
+            )
         length = 1 + sum((n - 1) * step for n, step in zip(shape, steps, strict=True)) if all(shape) else 0
         if length > flat.size:
             raise ShapeError(f"set_(): shape {format_shape(shape)} at offset {offset} exceeds the memory")

@@ -241,3 +241,22 @@ def test_negating_in_place_with_gaps_in_memory() -> None:
     x = engine.arange(24.0, dtype=engine.float64).reshape(2, 3, 4)
     x[1:2, ::2][..., 0].neg_()
     assert x[1, :, 0].tolist() == [-12, 16, -20]
+
+
+@pytest.mark.parametrize(
+    ("size", "stride", "offset"), [((-1,), (1,), 0), ((2,), (-1,), 0), ((2,), (-1,), 3), ((2,), (1,), -1)]
+)
+def test_as_strided_stays_within_the_storage(size: tuple[int, ...], stride: tuple[int, ...], offset: int) -> None:
+    with pytest.raises(ShapeError, match="Use numbers of at least 0"):
+        engine.arange(4).as_strided(size, stride, offset)
+    with pytest.raises(ShapeError, match="at least 0"):
+        engine.zeros(1).set_(engine.arange(4.0), offset, size, stride)
+
+
+def test_as_strided_of_a_view_with_another_dtype_counts_its_elements() -> None:
+    x = engine.arange(64, dtype=engine.uint8)
+    wide = x.view(engine.float64)
+    assert wide.as_strided((2,), (2,), 1).numpy().tobytes() == wide[1:4:2].numpy().tobytes()
+    with pytest.raises(ShapeError, match="exceeds the storage"):
+        wide.as_strided((64,), (1,), 0)
+    assert wide.view(engine.uint8).as_strided((64,), (1,), 0).tolist() == x.tolist()

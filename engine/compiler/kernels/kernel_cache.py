@@ -172,21 +172,26 @@ class KernelCompiler:
         """Builds a kernel in this thread, in parallel to the queue."""
         with self._lock:
             found = self.modules.get(source) or self._requested.setdefault(source, KernelModule(source, title))
-        found.build(process)
-        self._keep(found)
+        try:
+            found.build(process)
+        finally:
+            self._keep(found)
         return found
 
     def wait(self) -> None:
-        """Waits for all kernels that are still referenced."""
+        """Waits for all kernels that are still referenced, also for those that fail."""
         with self._lock:
             requested = list(self._requested.values())
         for module in requested:
-            module.wait()
+            with suppress(LoweringUnsupported):  # NumPy computes its values
+                module.wait()
 
     def _build(self, module: KernelModule | None) -> None:
         if module is not None:
-            module.build(self._process)
-            self._keep(module)
+            try:
+                module.build(self._process)
+            finally:
+                self._keep(module)
 
     def _keep(self, module: KernelModule) -> None:
         with self._lock:
@@ -196,15 +201,14 @@ class KernelCompiler:
     def _work(self) -> None:
         while True:
             try:
-                module = self._queue.get(timeout=_IDLE_SECONDS)
+                reference = self._queue.get(timeout=_IDLE_SECONDS)
             except queue.Empty:
                 with self._lock:
                     if self._queue.empty():
                         self._thread = None
                         return
                 continue
-            self._build(module())
-            del module
+            self._build(reference())
 
 
 _IDLE_SECONDS = 5.0

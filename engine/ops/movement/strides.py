@@ -83,13 +83,17 @@ def _(g, x: Spec, dim, step):
 ])  # fmt: skip
 def as_strided(xp, x, size: Sizes, stride: Sizes, storage_offset: int | None = None):
     """View of the tensor's storage with the given strides and offset, in elements."""
+    _check_not_negative(size, stride, storage_offset)
     source = x
     if storage_offset is not None:
         while isinstance(source.base, type(x)):
             source = source.base
         if not source.flags.c_contiguous:
             raise ShapeError("as_strided: the storage is not contiguous.", in_code="Call contiguous() first.")
-        source = source.reshape(-1)[storage_offset:]
+        source = source.reshape(-1)
+        if source.itemsize != x.itemsize:  # x is a view with another dtype, whose elements count
+            source = source.view(xp.uint8)[: source.nbytes // x.itemsize * x.itemsize].view(x.dtype)
+        source = source[storage_offset:]
     last = sum((length - 1) * step for length, step in zip(size, stride, strict=True))
     if 0 not in size and last >= (source.size if source.flags.c_contiguous else _reach(source)):
         raise ShapeError(
@@ -97,6 +101,13 @@ def as_strided(xp, x, size: Sizes, stride: Sizes, storage_offset: int | None = N
             f"{format_shape(x.shape)}"
         )
     return xp.lib.stride_tricks.as_strided(source, tuple(size), tuple(step * x.itemsize for step in stride))
+
+
+def _check_not_negative(size: Sizes, stride: Sizes, storage_offset: int | None) -> None:
+    """Raise ShapeError for numbers that lead to memory before the storage."""
+    for name, numbers in (("size", size), ("stride", stride), ("storage_offset", (storage_offset or 0,))):
+        if min(numbers, default=0) < 0:
+            raise ShapeError(f"as_strided: {name} is {tuple(numbers)}. Use numbers of at least 0.")
 
 
 def _reach(x: Any) -> int:

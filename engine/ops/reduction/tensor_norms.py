@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from engine.dtypes import bfloat16, float32
 from engine.ops.record import op
 from engine.shape import Spec
@@ -13,8 +15,13 @@ def tensor_norms(xp, *tensors):
 
     In float32; in bfloat16 for bfloat16.
     """
-    wide = [x.astype(xp.float64) for x in tensors]
-    return xp.stack([xp.sqrt((x * x).sum()) for x in wide]).astype(xp.float32)
+    return xp.stack([_norm(xp, x) for x in tensors]).astype(xp.float32)
+
+
+def _norm(xp: Any, x: Any) -> Any:
+    wide = x.astype(xp.float64)  # a copy, also of float64
+    wide *= wide
+    return xp.sqrt(wide.sum())
 
 
 @tensor_norms.shape

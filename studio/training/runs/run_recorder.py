@@ -133,7 +133,7 @@ class RunRecorder:
         if self._record is not None:
             self._record.flush()
         if self._statistics is not None:
-            with suppress(OSError, FileError):  # the writer reports it
+            with suppress(Exception):  # the writer reports it
                 self._statistics.write()
 
     def _truncate_statistics(self, folder: Path, step: int) -> None:

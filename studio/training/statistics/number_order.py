@@ -26,7 +26,7 @@ class NumberOrder:
     def __init__(
         self, columns: Columns, parameters: Sequence[str], differentiable: Collection[str] | None = None
     ) -> None:
-        outputs = columns.outputs
+        self.columns, outputs = columns, columns.outputs
         self.differentiable = frozenset(outputs.gradients if differentiable is None else differentiable)
         keys = list(outputs.statistics)
         self._tensors = max(outputs.statistics.values(), default=-1) + 1

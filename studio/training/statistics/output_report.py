@@ -83,13 +83,15 @@ class OutputCollector:
         base = tensor._base
         is_whole = base is not None and base.numel() == tensor.numel() and base.dtype == tensor.dtype
         root = base if base is not None and is_whole else tensor
-        version, values = (id(root), root._version), tensor.to(float32)
-        if version not in self._known:
+        version = (id(root), root._version)
+        is_known, has_units = version in self._known, is_rectified and tensor.ndim >= 2
+        values = tensor if is_known and not has_units else tensor.to(float32)
+        if not is_known:
             self._known[version] = len(self.statistics)
             self._kept.append(root)
             self.statistics.append(tensor_statistics(values))
         self.columns.statistics[key] = self._known[version]
-        if is_rectified and tensor.ndim >= 2:
+        if has_units:
             dimension = 1 if self._has_channels else tensor.ndim - 1
             self.columns.dead[key] = len(self.dead)
             self.columns.units[key] = tensor.shape[dimension]

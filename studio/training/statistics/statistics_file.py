@@ -31,6 +31,8 @@ MAX_BYTES = 200 * 2**20
 """Maximum size of a file. When it is reached, every second step is removed, and from then on stored."""
 _MAX_PENDING = 16 * 2**20
 """Maximum bytes of unwritten records in memory."""
+_UNREAD_BYTES = 2048
+"""What an unread record takes in memory besides its numbers."""
 _CHUNK = 4 * 2**20
 
 
@@ -56,14 +58,14 @@ class StatisticsFile:
     def __init__(self, folder: Path, layout: StatisticsLayout, *, max_bytes: int = MAX_BYTES) -> None:
         self.path = folder / STATISTICS_FILE
         self.dropped = 0
-        """Number of records lost because the memory limit was reached."""
+        """Number of records lost because the memory limit was reached, or because their numbers could not be read."""
         self._layout = layout
         self._max_bytes = max(max_bytes, len(encode_header(layout, 1)) + 4 * record_type(layout).itemsize)
         self._interval = 1
         """At most one record is stored for this number of steps."""
         self._lock = threading.Lock()
         self._pending: list[_Record] = []
-        self._max_pending = _MAX_PENDING // record_type(layout).itemsize
+        self._max_pending = _MAX_PENDING // (record_type(layout).itemsize + _UNREAD_BYTES)
         self._last: int | None = None
         """The last step that is stored."""
         self._header: StatisticsHeader | None = None
@@ -92,7 +94,7 @@ class StatisticsFile:
             last = self._last
             try:
                 written = self._write(self._kept(pending))
-            except OSError:
+            except BaseException:
                 self._last = last
                 raise
             with self._lock:
@@ -105,8 +107,12 @@ class StatisticsFile:
         kept: list[bytes] = []
         for step, read, has_gradients in records:
             if _is_kept(step, self._last, self._interval):
-                kept.append(encode_record(step, read(), has_gradients=has_gradients))
-                self._last = step
+                try:
+                    kept.append(encode_record(step, read(), has_gradients=has_gradients))
+                except Exception:  # noqa: BLE001 - such as lack of memory: later records are still written
+                    self.dropped += 1
+                else:
+                    self._last = step
         return kept
 
     def _open(self) -> StatisticsHeader:

@@ -82,7 +82,7 @@ class StepMeasurer:
             action()
         except Exception as error:  # noqa: BLE001
             self.problem = f"Step {step:,} could not be measured: {error_message(error)}"
-            self._pending = None
+            self._pending = self._changes = self._gradients = None
             self._orders.clear()
 
     def _has_gradients(self, step: int) -> bool:
@@ -112,6 +112,10 @@ class StepMeasurer:
 
     def _add_order(self, key: Any, columns: Columns) -> None:
         parameters = trained_parameters(self._task)
+        known, changes = self._orders.get(key), self._changes
+        is_known = known is not None and known.columns == columns
+        if is_known and changes is not None and changes.is_of(parameters.values()):
+            return  # Python has run again, as in each step with a graph break
         differentiable = None if self._first is None else self._first.differentiable
         order = self._orders[key] = NumberOrder(columns, list(parameters), differentiable)
         self._first = self._first or order

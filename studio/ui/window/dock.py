@@ -30,7 +30,7 @@ class Dock(QDockWidget):
         self.setTitleBarWidget(self._bar)
 
     @property
-    def place(self) -> QWidget:
+    def panel_parent(self) -> QWidget:
         """Parent for new panels. Qt applies the style sheet to all of a panel again if it gets another parent."""
         return self._stack
 
@@ -40,7 +40,8 @@ class Dock(QDockWidget):
         return self._panel
 
     def add(self, project: Project, panel: QWidget) -> None:
-        """Add the panel of a project, whose parent is `place`."""
+        """Add the panel of a project, whose parent is `panel_parent`."""
+        panel.hide()  # otherwise Qt shows it with the stack, although it is not in its layout
         self._panels[project] = panel
 
     def remove(self, project: Project) -> None:
