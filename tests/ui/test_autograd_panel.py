@@ -20,6 +20,7 @@ from studio.document.files import project_files
 from studio.document.files.project_templates import template
 from studio.lowering import check, lower
 from studio.nodes import catalogue
+from studio.training import training_session
 from studio.training.autograd import graph_arrangement
 from studio.training.autograd.autograd_snapshot import capture_autograd
 from studio.training.autograd.graph_arrangement import GraphArranger
@@ -391,6 +392,30 @@ def test_the_newest_run_of_an_earlier_session_is_shown(qtbot: QtBot, window: Mai
     ]
     QTest.mouseClick(again, LEFT)
     qtbot.waitUntil(lambda: panel.toolbar.summary.text().startswith("Initial weights"))
+
+
+def test_an_earlier_run_that_cannot_be_captured_does_not_block_later_requests(
+    qtbot: QtBot, window: MainWindow, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "digits.gradwire"
+    project_files.save(template("digits-mlp").document, path)
+    assert main(["run", str(path), "--steps", "3"]) == 0
+
+    calls = list[object]()
+
+    def fail(*given: object) -> None:
+        calls.append(given)
+        raise MemoryError
+
+    with monkeypatch.context() as patch:
+        patch.setattr(training_session, "capture_autograd", fail)
+        project = window.open_projects.open(path)
+        window.docks["autograd"].reveal()
+        panel = window.project_views[project].autograd
+        qtbot.waitUntil(lambda: bool(calls) and not project.runner.has_pending_snapshot)
+        assert panel.shown is None
+    window.commands.run("run.look")
+    qtbot.waitUntil(lambda: panel.shown is not None)
 
 
 def test_a_narrow_panel_shows_graph_or_details(window: MainWindow, panel: AutogradPanel) -> None:

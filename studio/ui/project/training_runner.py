@@ -60,6 +60,8 @@ class TrainingRunner(QObject):
         self._session: TrainingSession | None = None
         self._snapshot_session: TrainingSession | None = None
         """Session that only runs single steps for the Autograd panel."""
+        self._stored_capture: tuple[TrainingSession, Run] | None = None
+        """A session with the last weights of a run of an earlier session, and this run."""
         self._pending_snapshots = 0
         self._state_before_resume = ("", False)
         """State and ownership of a run before resuming it, to restore them if resuming fails."""
@@ -193,10 +195,10 @@ class TrainingRunner(QObject):
     def _new_events(self, session: TrainingSession) -> list[SessionEvent]:
         """New events of a session. Of an earlier run, only the autograd graph: problems of it are not those of now."""
         found = session.events()
-        run = self.snapshot_run
-        if session is not self._snapshot_session or run is None:
+        if self._stored_capture is None or session is not self._stored_capture[0]:
             return found
-        if any(isinstance(event, Failed) for event in found):
+        run = self._stored_capture[1]
+        if any(isinstance(event, (Failed, Warned)) for event in found):
             self._pending_snapshots = 0
         graphs = [event.snapshot for event in found if isinstance(event, AutogradCaptured)]
         return [AutogradCaptured(replace(snapshot, step=run.step)) for snapshot in graphs]
@@ -248,6 +250,7 @@ class TrainingRunner(QObject):
                 document, store.catalogue, base=store.base, name=store.name, start_from=run.folder
             )
             self._snapshot_session, self.snapshot_run = session, run
+            self._stored_capture = session, run
             self._capture(session)
 
     def _capture(self, session: TrainingSession) -> None:
