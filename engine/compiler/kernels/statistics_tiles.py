@@ -56,8 +56,7 @@ def add_lanes(typing: Any, x: Any, count: Any, out: Any) -> Any:
 
         start, joins = [zero, zero, most, least, zero], [builder.fadd, builder.fadd, lower, higher, builder.fadd]
         found = _unrolled(tile, count_, start, step, joins, _FEW)
-        for position, value in enumerate(found):
-            tile.store(out, out_, _INDEX(position * tile.lanes), value)
+        _store_lanes(tile, out, out_, found)
         return context.get_dummy_value()
 
     return types.void(x, types.int64, out), code
@@ -77,8 +76,8 @@ def add_deviations(typing: Any, x: Any, count: Any, middle: Any, out: Any) -> An
             distance = builder.fsub(value, center)
             return [tile.fma(distance, distance, values[0])]
 
-        [found] = _unrolled(tile, count_, tile.zeros(1), step, [builder.fadd], _MANY)
-        tile.store(out, out_, _INDEX(0), found)
+        found = _unrolled(tile, count_, tile.zeros(1), step, [builder.fadd], _MANY)
+        _store_lanes(tile, out, out_, found)
         return context.get_dummy_value()
 
     return types.void(x, types.int64, x.dtype, out), code
@@ -86,7 +85,7 @@ def add_deviations(typing: Any, x: Any, count: Any, middle: Any, out: Any) -> An
 
 @intrinsic(prefer_literal=False)
 def add_squares(typing: Any, x: Any, count: Any, out: Any) -> Any:
-    """Adds the squares of `count` times `WIDE_LANES` elements in float64, by lanes."""
+    """Stores the sums of the squares of `count` times `WIDE_LANES` elements in float64, by lanes."""
 
     def code(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         x_, count_, out_ = args
@@ -96,8 +95,8 @@ def add_squares(typing: Any, x: Any, count: Any, out: Any) -> Any:
             value = _wide_vector(tile, x, x_, number)
             return [tile.fma(value, value, values[0])]
 
-        [found] = _unrolled(tile, count_, tile.zeros(1), step, [builder.fadd], _MANY)
-        tile.store(out, out_, _INDEX(0), found)
+        found = _unrolled(tile, count_, tile.zeros(1), step, [builder.fadd], _MANY)
+        _store_lanes(tile, out, out_, found)
         return context.get_dummy_value()
 
     return types.void(x, types.int64, out), code
@@ -105,7 +104,7 @@ def add_squares(typing: Any, x: Any, count: Any, out: Any) -> Any:
 
 @intrinsic(prefer_literal=False)
 def add_squared_changes(typing: Any, before: Any, after: Any, count: Any, out: Any) -> Any:
-    """Adds the squares of `before`, then those of the differences of both, as `add_squares` does."""
+    """Stores the sums of the squares of `before`, then of the differences of both, as `add_squares` does."""
 
     def code(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         before_, after_, count_, out_ = args
@@ -117,8 +116,7 @@ def add_squared_changes(typing: Any, before: Any, after: Any, count: Any, out: A
             return [tile.fma(old, old, values[0]), tile.fma(change, change, values[1])]
 
         found = _unrolled(tile, count_, tile.zeros(2), step, [builder.fadd] * 2, _FEW)
-        for position, value in enumerate(found):
-            tile.store(out, out_, _INDEX(position * tile.lanes), value)
+        _store_lanes(tile, out, out_, found)
         return context.get_dummy_value()
 
     return types.void(before, after, types.int64, out), code
@@ -150,6 +148,12 @@ def _unrolled(
         others = values[copy * size : (copy + 1) * size]
         found = [join(value, other) for join, value, other in zip(joins, found, others, strict=True)]
     return found
+
+
+def _store_lanes(tile: Tile, out: Any, base: Any, values: Sequence[Any]) -> None:
+    """Store vectors one after the other."""
+    for position, value in enumerate(values):
+        tile.store(out, base, _INDEX(position * tile.lanes), value)
 
 
 def _wide_vector(tile: Tile, memory: RawMemory, base: Any, number: Any) -> Any:
