@@ -7,9 +7,9 @@ python benchmarks/probes.py --interval 20       steps between measurements
 python benchmarks/probes.py --threads 1         threads of kernels (default: all cores)
 
 A run measures in every second block of steps, after the kernels of training and measuring are compiled: comparing two
-runs would show how much else the machine does. Times are medians of single calls, in CPU time of the training thread;
-use one thread for kernels to count them. Differences of neighboring blocks are medians, too. They include all effects,
-but other programs change them by more than measuring costs: they need an idle machine.
+runs would show how much else the machine does. Times are medians, in CPU time of the training thread; use one thread
+for kernels to count them. Measuring costs the time of its calls. The change of training steps beside it, as by emptied
+caches, differs by several percent from run to run, also without measuring: use many minutes.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ WARM_UP = 41
 
 
 class Clock:
-    """Times since the warm-up, in seconds.
+    """CPU times since the warm-up, in seconds.
 
     Args:
         begin: the first step after the warm-up
@@ -50,9 +50,6 @@ class Clock:
     def __init__(self, begin: int, size: int) -> None:
         self.begin, self.size = begin, size
         self.is_running = False
-        self.blocks: list[tuple[float, float]] = []
-        """Elapsed and CPU times of blocks. The first one measures, then two do not, then two do."""
-        self._block_began = (0.0, 0.0)
         self.parts: dict[str, list[float]] = {}
         """Times of single calls by what they do."""
         self.measuring = 0.0
@@ -80,23 +77,16 @@ class Clock:
         """Whether measuring is on at a step; in the warm-up it is."""
         return step < self.begin or (step - self.begin) // self.size % 4 in (0, 3)
 
-    def differences(self, kind: int) -> list[float]:
-        """Shares of elapsed (0) or CPU time (1) that blocks with measuring take in addition to those beside them."""
-        times = [block[kind] for block in self.blocks]
-        pairs = zip(times[::2], times[1::2], strict=False)
-        return [(one / other if number % 2 == 0 else other / one) - 1 for number, (one, other) in enumerate(pairs)]
-
     def end_step(self, step: int) -> None:
-        """Note the CPU time of a training step without measuring, and the times of a block at its end."""
-        now = time.thread_time()
-        if (step + 1 - self.begin) % self.size == 0:
-            elapsed = time.perf_counter()
-            if self.is_running:
-                self.blocks.append((elapsed - self._block_began[0], now - self._block_began[1]))
-            self._block_began = elapsed, now
+        """Note the CPU time of a training step without measuring."""
         if self.is_running:
-            self.parts.setdefault("train", []).append(now - self.last - self.measuring - self._overhead)
-        self.last, self.measuring = now, 0.0
+            part = "train measured" if self.measures(step) else "train"
+            self.parts.setdefault(part, []).append(time.thread_time() - self.last - self.measuring - self._overhead)
+        self.skip()
+
+    def skip(self) -> None:
+        """Leave out the time since the last event, such as validation."""
+        self.last, self.measuring = time.thread_time(), 0.0
 
     def milliseconds(self, part: str) -> float:
         """Median of a part; 0 if it never ran."""
@@ -123,8 +113,8 @@ def main() -> None:
 
 def measure(key: str, interval: int, seconds: float) -> str:
     """Train a template, and describe the cost of measuring."""
-    size = interval * gradient_interval(interval)
-    clock = Clock(max(WARM_UP, 2 * size) + interval // 2, size)
+    warm_up = max(WARM_UP, 2 * interval * gradient_interval(interval))
+    clock = Clock(warm_up + interval // 2, interval)
     with tempfile.TemporaryDirectory() as folder:
         session = TrainingSession(
             template(key).document,
@@ -147,18 +137,16 @@ def measure(key: str, interval: int, seconds: float) -> str:
 
 
 def describe(key: str, interval: int, clock: Clock) -> str:
-    train, outputs, gradients, after, report = map(
-        clock.milliseconds, ("train", "outputs", "gradients", "after", "report")
+    train, measured, outputs, gradients, after, report = map(
+        clock.milliseconds, ("train", "train measured", "outputs", "gradients", "after", "report")
     )
     count = gradient_interval(interval)
-    expected = (outputs * (count - 1) + gradients) / count + after + report
-    pairs = len(clock.blocks) // 2
-    elapsed, cpu = (statistics.median(clock.differences(kind) or [float("nan")]) for kind in (0, 1))
+    calls = (outputs * (count - 1) + gradients) / count + after + report
+    share, change = calls / interval / train, measured / train - 1
     return (
         f"{key:18} {len(clock.parts['train']):6,} steps of {train:.2f} ms; measuring: outputs {outputs:.3f} ms, "
-        f"with gradients {gradients:.3f} ms, after the step {after + report:.3f} ms; "
-        f"{expected / interval / train:.2%} of the training time; "
-        f"{pairs} pairs of blocks: {elapsed:+.2%} elapsed time, {cpu:+.2%} CPU time"
+        f"with gradients {gradients:.3f} ms, after the step {after + report:.3f} ms: {share:.2%} of the training time; "
+        f"training steps beside it {change:+.2%}"
     )
 
 
@@ -181,6 +169,8 @@ def instrument(clock: Clock) -> Callable[[], None]:
                         plan.wait()
             clock.end_step(event.step)
             clock.is_running |= is_warm
+        else:
+            clock.skip()
         return event
 
     def before(measurer: StepMeasurer, batch: Any, step: int) -> str:

@@ -38,8 +38,8 @@ class ParameterChanges:
         """Memory for the copy, if the kernel reads it."""
         self._before: Tensor | None = None
         """The copy of all elements; None if it is in `_vector`."""
-        self._sizes: list[int] = []
-        """Numbers of elements at `begin`."""
+        self._first_arrays: list[Any] = []
+        """The arrays at `begin`."""
 
     def is_of(self, parameters: Iterable[Tensor]) -> bool:
         """Whether these are the parameters."""
@@ -50,7 +50,7 @@ class ParameterChanges:
         """Copy the parameters."""
         kernel = self._current_kernel()
         self._before = None  # before the next copy is made
-        self._sizes = [each.numel() for each in self._parameters]
+        self._first_arrays = self._arrays
         if kernel is None:
             self._before = self._joined()
             return
@@ -67,18 +67,21 @@ class ParameterChanges:
         if not self._parameters:
             return np.empty(0, np.float32)
         kernel = self._current_kernel()
-        sizes = [each.numel() for each in self._parameters]
-        if sizes != self._sizes:
-            before, after = next(pair for pair in zip(self._sizes, sizes, strict=True) if pair[0] != pair[1])
-            raise ValueError(
-                f"A parameter had {before:,} elements before the step and has {after:,} after it. "
-                "Keep the shapes of parameters while training."
-            )
+        if self._arrays is not self._first_arrays:
+            self._check_sizes()
         if kernel is None or self._before is not None:
             return self._norms_by_ops()
         out = np.empty(2 * len(self._parameters), np.float32)
         kernel(self._vector, self._arrays, out)
         return out
+
+    def _check_sizes(self) -> None:
+        for before, after in zip(self._first_arrays, self._arrays, strict=True):
+            if before.size != after.size:
+                raise ValueError(
+                    f"A parameter had {before.size:,} elements before the step and has {after.size:,} after it. "
+                    "Keep the shapes of parameters while training."
+                )
 
     def _norms_by_ops(self) -> NDArray[np.float32]:
         before = from_numpy(self._vector) if self._before is None else self._before

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 
 from studio.lowering.problems.problem import Problem
 from studio.training.session_events import Measured, SessionEvent, Warned
@@ -29,7 +30,7 @@ class RunMeasurement:
     def report(self) -> None:
         """Report what was measured since the last call."""
         while (found := self.measurer.take()) is not None:
-            self._put(Measured(found.statistics))
+            self._put(Measured(partial(getattr, found, "statistics")))
             self._write(found)
         if self.measurer.problem is not None and not self._has_ended:
             self._has_ended = True
