@@ -1,19 +1,21 @@
-"""Share of the training time that measuring all tensors takes: sessions with `probe_steps` of 20 and 0, compiled.
+"""What measuring all tensors costs: throughput of compiled sessions with and without `probe_steps`.
 
 python benchmarks/probes.py                     five templates
 python benchmarks/probes.py --only digits-mlp   one of them; repeatable
-python benchmarks/probes.py --seconds 30        seconds of training per template
+python benchmarks/probes.py --seconds 60        per template
 python benchmarks/probes.py --interval 20       steps between measurements
 python benchmarks/probes.py --threads 1         threads of kernels (default: all cores)
 
-Training and measuring are timed in one run, after the kernels of both are compiled: comparing two runs would show how
-much else the machine does. All that the training thread does to measure counts. CPU time is that of the training
-thread; use one thread for kernels to count them. `off` is a run without measuring.
+A run measures in every second block of steps, after the kernels of training and measuring are compiled: comparing two
+runs would show how much else the machine does. Times are medians, in CPU time of the training thread; use one thread
+for kernels to count them. Measuring costs the time of its calls. The change of training steps beside it, as by emptied
+caches, differs by several percent from run to run, also without measuring: use many minutes.
 """
 
 from __future__ import annotations
 
 import argparse
+import statistics
 import sys
 import tempfile
 import time
@@ -29,8 +31,8 @@ from engine.fit.training_loop import Training
 from studio.document.files.project_templates import template
 from studio.nodes.catalogue import catalogue
 from studio.training import TrainingSession
-from studio.training.statistics.statistics_format import STATISTICS_FILE
-from studio.training.statistics.step_measurement import StepMeasurer
+from studio.training.statistics.run_measurement import RunMeasurement
+from studio.training.statistics.step_measurement import GRADIENT_INTERVAL, MAX_GRADIENT_STEPS, StepMeasurer
 
 TEMPLATES = ("digits-mlp", "digits-cnn", "digits-vit", "shakespeare-lstm", "digits-gan")
 WARM_UP = 41
@@ -38,135 +40,182 @@ WARM_UP = 41
 
 
 class Clock:
-    """Wall and CPU seconds of a group of functions, and those since the warm-up."""
+    """CPU times since the warm-up, in seconds.
 
-    def __init__(self) -> None:
-        self.spent = [0.0, 0.0]
-        self.count = 0
-        self.begun: tuple[float, float, int] | None = None
-        self.depth = 0
-        self.cpu = 0.0
-        """CPU seconds of the training thread."""
+    Args:
+        begin: the first step after the warm-up
+        size: steps of a block, in which measuring is on or off
+    """
 
-    def timed(self, function: Callable[..., Any], *, counts: bool = False) -> Callable[..., Any]:
-        def timed(*arguments: Any, **named: Any) -> Any:
-            if self.depth:
-                return function(*arguments, **named)
-            self.depth, wall, cpu = 1, time.perf_counter(), time.thread_time()
+    def __init__(self, begin: int, size: int) -> None:
+        self.begin, self.size = begin, size
+        self.is_running = False
+        self.parts: dict[str, list[float]] = {}
+        """Times of single calls by what they do."""
+        self.measuring = 0.0
+        """Time that measuring and its timing took since the last step."""
+        self.last = 0.0
+        """Thread time at the end of the last step."""
+        self._overhead = min(self._time_of_nothing() for _ in range(1000))
+
+    def timed(self, function: Callable[..., Any], name: Callable[..., str]) -> Callable[..., Any]:
+        """A function whose times are noted under the name that `name` returns for its arguments."""
+
+        def timed(*arguments: Any) -> Any:
+            part, began = name(*arguments), time.thread_time()
             try:
-                return function(*arguments, **named)
+                return function(*arguments)
             finally:
-                self.depth = 0
-                self.spent[0] += time.perf_counter() - wall
-                self.spent[1] += time.thread_time() - cpu
-                self.count += counts
+                spent = time.thread_time() - began
+                self.measuring += spent + self._overhead
+                if self.is_running and part:
+                    self.parts.setdefault(part, []).append(spent - self._overhead)
 
         return timed
 
-    def begin(self, step: int) -> None:
-        self.spent[:], self.count = [0.0, 0.0], 0
-        self.begun = time.perf_counter(), time.thread_time(), step
+    def measures(self, step: int) -> bool:
+        """Whether measuring is on at a step; in the warm-up it is."""
+        return step < self.begin or (step - self.begin) // self.size % 4 in (0, 3)
+
+    def end_step(self, step: int) -> None:
+        """Note the CPU time of a training step without measuring."""
+        if self.is_running:
+            part = "train measured" if self.measures(step) else "train"
+            self.parts.setdefault(part, []).append(time.thread_time() - self.last - self.measuring - self._overhead)
+        self.skip()
+
+    def skip(self) -> None:
+        """Leave out the time since the last event, such as validation."""
+        self.last, self.measuring = time.thread_time(), 0.0
+
+    def milliseconds(self, part: str) -> float:
+        """Median of a part; 0 if it never ran."""
+        return 1000 * statistics.median(self.parts.get(part, [0.0]))
+
+    @staticmethod
+    def _time_of_nothing() -> float:
+        began = time.thread_time()
+        return time.thread_time() - began
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--only", action="append", help="run this template; repeatable")
-    parser.add_argument("--seconds", type=float, default=15.0, help="seconds per template and interval")
+    parser.add_argument("--seconds", type=float, default=60.0, help="seconds per template")
     parser.add_argument("--interval", type=int, default=20, help="steps between measurements")
     parser.add_argument("--threads", type=int, help="threads of kernels")
     options = parser.parse_args()
     if options.threads is not None:
         engine.set_num_threads(options.threads)
     for key in options.only or TEMPLATES:
-        for interval in (options.interval, 0):
-            print(measure(key, interval, options.seconds), flush=True)
+        print(measure(key, options.interval, options.seconds), flush=True)
 
 
 def measure(key: str, interval: int, seconds: float) -> str:
     """Train a template, and describe the cost of measuring."""
-    clock, document = Clock(), template(key).document
-    warm_up = max(WARM_UP, 4 * interval + 1, 20 * interval + 1 if interval else 0)
+    warm_up = max(WARM_UP, 2 * interval * gradient_interval(interval))
+    clock = Clock(warm_up + interval // 2, interval)
     with tempfile.TemporaryDirectory() as folder:
         session = TrainingSession(
-            document, catalogue(), out=Path(folder) / "run", steps=10**9, probe_steps=interval, inspects_data=False
+            template(key).document,
+            catalogue(),
+            out=Path(folder) / "run",
+            steps=10**9,
+            probe_steps=interval,
+            inspects_data=False,
         )
-        before = instrument(session, clock, warm_up)
+        undo = instrument(clock)
         try:
             session.start()
-            last = wait(session, clock, seconds)
-            assert clock.begun is not None
-            began, cpu, first = clock.begun
-            wall, used = time.perf_counter() - began, clock.cpu - cpu
-            spent, count = tuple(clock.spent), clock.count
+            wait(session, clock, seconds)
+            clock.is_running = False
             session.stop()
             session.join(60)
         finally:
-            before()
-        path = Path(folder) / "run" / STATISTICS_FILE
-        size = path.stat().st_size if path.exists() else 0
-    name = f"every {interval}" if interval else "off"
-    steps = last - first
+            undo()
+    return describe(key, interval, clock)
+
+
+def describe(key: str, interval: int, clock: Clock) -> str:
+    train, measured, outputs, gradients, after, report = map(
+        clock.milliseconds, ("train", "train measured", "outputs", "gradients", "after", "report")
+    )
+    count = gradient_interval(interval)
+    calls = (outputs * (count - 1) + gradients) / count + after + report
+    share, change = calls / interval / train, measured / train - 1
     return (
-        f"{key:18} {name:9} {steps:7,} steps, {count:5,} measured, {spent[0] / (wall - spent[0]):.2%} of the time, "
-        f"{spent[1] / (used - spent[1]):.2%} of the CPU time, {size / 1000:,.0f} kB"
+        f"{key:18} {len(clock.parts['train']):6,} steps of {train:.2f} ms; measuring: outputs {outputs:.3f} ms, "
+        f"with gradients {gradients:.3f} ms, after the step {after + report:.3f} ms: {share:.2%} of the training time; "
+        f"training steps beside it {change:+.2%}"
     )
 
 
-def instrument(session: TrainingSession, clock: Clock, warm_up: int) -> Callable[[], None]:
-    """Time what measures, and note the end of the warm-up. Returns what undoes it."""
-    kept = [
-        (StepMeasurer, "before_step", StepMeasurer.before_step),
-        (StepMeasurer, "after_step", StepMeasurer.after_step),
-        (TrainingSession, "_emit_measured", TrainingSession._emit_measured),
-        (Training, "__next__", Training.__next__),
-    ]
-    StepMeasurer.before_step = clock.timed(StepMeasurer.before_step)  # type: ignore[method-assign]
-    StepMeasurer.after_step = clock.timed(StepMeasurer.after_step)  # type: ignore[method-assign]
-    emit = TrainingSession._emit_measured
+def gradient_interval(interval: int) -> int:
+    """Number of measured steps per step with gradients."""
+    return max(1, min(GRADIENT_INTERVAL, MAX_GRADIENT_STEPS // interval))
 
-    def emit_measured(self: TrainingSession, measurer: StepMeasurer) -> None:
-        clock.count += bool(measurer._found)
-        emit(self, measurer)
 
-    TrainingSession._emit_measured = clock.timed(emit_measured)  # type: ignore[method-assign]
-    advance = Training.__next__
+def instrument(clock: Clock) -> Callable[[], None]:
+    """Time what measures, and switch it on and off. Returns what undoes it."""
+    advance, is_due = Training.__next__, StepMeasurer.is_due
 
     def following(self: Training) -> fit.TrainingEvent:
         event = advance(self)
-        if isinstance(event, fit.Step) and event.step == warm_up:
-            for function in (self.task.step, *compiled_functions(self)):
-                for plan in [] if function is None else function.plans:
-                    plan.wait()
-            clock.begin(event.step)
-        clock.cpu = time.thread_time()
+        if isinstance(event, fit.Step):
+            is_warm = event.step == clock.begin - 1
+            if is_warm:
+                for function in (self.task.step, *compiled_functions(self)):
+                    for plan in [] if function is None else function.plans:
+                        plan.wait()
+            clock.end_step(event.step)
+            clock.is_running |= is_warm
+        else:
+            clock.skip()
         return event
 
-    Training.__next__ = following  # type: ignore[method-assign]
+    def before(measurer: StepMeasurer, batch: Any, step: int) -> str:
+        if not measurer.is_due(step):
+            return ""
+        return "gradients" if measurer._has_gradients(step) else "outputs"
 
-    def undo() -> None:
-        for owner, name, value in kept:
+    replaced: list[tuple[Any, str, Any]] = [
+        (StepMeasurer, "is_due", lambda measurer, step: clock.measures(step) and is_due(measurer, step)),
+        (StepMeasurer, "before_step", clock.timed(StepMeasurer.before_step, before)),
+        (StepMeasurer, "after_step", clock.timed(StepMeasurer.after_step, lambda one: "after" if one._pending else "")),
+        (
+            RunMeasurement,
+            "report",
+            clock.timed(RunMeasurement.report, lambda one: "report" if one.measurer._found else ""),
+        ),
+        (Training, "__next__", following),
+    ]
+    kept = [(owner, name, getattr(owner, name)) for owner, name, _ in replaced]
+
+    def put(entries: list[tuple[Any, str, Any]]) -> None:
+        for owner, name, value in entries:
             setattr(owner, name, value)
 
-    return undo
+    put(replaced)
+    return lambda: put(kept)
 
 
 def compiled_functions(training: Training) -> list[Any]:
     """The functions that measure a training."""
     measurer: Any = training._probe
-    found = (
-        [] if measurer is None else [getattr(measurer._functions, name) for name in ("outputs", "gradients", "updates")]
-    )
-    return [each for each in found if hasattr(each, "plans")]
+    functions = measurer._functions
+    return [each for each in (functions.outputs, functions.gradients) if hasattr(each, "plans")]
 
 
-def wait(session: TrainingSession, clock: Clock, seconds: float) -> int:
-    """Let a session train for some seconds after the warm-up. Returns its step."""
+def wait(session: TrainingSession, clock: Clock, seconds: float) -> None:
+    """Let a session train for some seconds after the warm-up."""
+    began: float | None = None
     while not session.is_over:
         session.events(0.05)
-        if clock.begun is not None and time.perf_counter() - clock.begun[0] > seconds:
-            break
-    assert not session.is_over, "the training ended"
-    return session.steps
+        if clock.is_running and began is None:
+            began = time.perf_counter()
+        if began is not None and time.perf_counter() - began > seconds:
+            return
+    raise RuntimeError("the training ended")
 
 
 if __name__ == "__main__":

@@ -11,10 +11,12 @@ import argparse
 import os
 import sys
 import tempfile
+import time
 from collections.abc import Callable
 from pathlib import Path
 
 from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QApplication
 
 from studio.document import edits
 from studio.document.blocks.block_edits import promote
@@ -148,7 +150,8 @@ def until(condition: Callable[[], bool]) -> None:
     for _ in range(PATIENCE_MS // 20):
         if condition():
             return
-        QTest.qWait(20)
+        QApplication.processEvents()
+        time.sleep(0.02)  # QTest.qWait keeps Python's lock, so that training threads hardly run
     raise SystemExit("the studio did not reach the scene in time")
 
 

@@ -193,6 +193,7 @@ def graph_break(window: MainWindow) -> None:
     settle(window)
     popup.apply.click()
     until(lambda: (applied := project.break_mender.applied("balance")) is not None and applied.state == "measured")
+    until(lambda: project.explainer.state != "working")
     settle(window)
 
 
@@ -212,7 +213,7 @@ def profiled(window: MainWindow, view: int, name: str, *, eager: bool = False) -
     window.profile_steps()
     until(lambda: project.profiler.state in ("ready", "failed"))
     panel.header.show_view(view)
-    window.resizeDocks([window.docks["profiler"]], [420], Qt.Orientation.Vertical)
+    window.resizeDocks([window.docks["profiler"]], [320], Qt.Orientation.Vertical)
     settle(window)
     fit(window)
     settle(window)

@@ -49,6 +49,7 @@ def main() -> int:
     options = parse()
     # Window tests need no display; thread pools must not compete for the cores.
     os.environ.update(QT_QPA_PLATFORM="offscreen", OMP_NUM_THREADS="1", OMP_WAIT_POLICY="passive", PYTHONUTF8="1")
+    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)  # programs that tests start would compile all modules again
     os.environ["CI"] = "1"  # tests draw many cases, the same on every machine
     steps = {name: STEPS[name] for name in STEPS if selected(name, options)}
     results = [(name, *timed(step, options)) for name, step in steps.items()]

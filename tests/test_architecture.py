@@ -7,6 +7,7 @@ import re
 import subprocess
 import sys
 from collections.abc import Iterator
+from functools import cache
 from graphlib import TopologicalSorter
 from pathlib import Path
 
@@ -61,13 +62,24 @@ def name(path: Path) -> str:
     return path.relative_to(ROOT).as_posix()
 
 
+@cache
 def tree(path: Path) -> ast.Module:
     return ast.parse(path.read_text(encoding="utf-8"))
 
 
-def imported(path: Path) -> Iterator[str]:
+@cache
+def calls(path: Path) -> tuple[ast.Call, ...]:
+    return tuple(node for node in ast.walk(tree(path)) if isinstance(node, ast.Call))
+
+
+@cache
+def imported(path: Path) -> tuple[str, ...]:
     """Top-level names of all that a file imports, at any depth, also by `importlib.import_module("…")`."""
-    for node in ast.walk(tree(path)):
+    return tuple(_imported(tree(path)))
+
+
+def _imported(module: ast.Module) -> Iterator[str]:
+    for node in ast.walk(module):
         if isinstance(node, ast.Import):
             yield from (alias.name.partition(".")[0] for alias in node.names)
         elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
@@ -99,10 +111,9 @@ def test_only_the_window_imports_qt() -> None:
 def test_nothing_unpickles_and_only_generated_code_is_executed() -> None:
     found: dict[str, set[str]] = {}
     for path in PRODUCT:
-        calls = [node for node in ast.walk(tree(path)) if isinstance(node, ast.Call)]
         used = UNSAFE_MODULES & set(imported(path))
-        used |= UNSAFE_CALLS & {node.func.id for node in calls if isinstance(node.func, ast.Name)}
-        used |= {"allow_pickle" for node in calls if any(allows_pickle(keyword) for keyword in node.keywords)}
+        used |= UNSAFE_CALLS & {node.func.id for node in calls(path) if isinstance(node.func, ast.Name)}
+        used |= {"allow_pickle" for node in calls(path) if any(allows_pickle(keyword) for keyword in node.keywords)}
         if used - EXECUTES.get(name(path), set()):
             found[name(path)] = used
     assert found == {}

@@ -42,7 +42,7 @@ from engine.ops.linalg import (
     reflections,
     systems,
 )
-from engine.ops.movement import diagonals, flipping, joining, primitives, shaping, splitting, strides
+from engine.ops.movement import diagonals, flipping, joined_elements, joining, primitives, shaping, splitting, strides
 from engine.ops.normalization import batch_norm, layer_norm
 from engine.ops.record import REGISTRY, Op, op, operators
 from engine.ops.recurrent import elman, gru, lstm, recurrent_steps
@@ -55,6 +55,7 @@ from engine.ops.reduction import (
     scan,
     segment_reduction,
     sort,
+    tensor_norms,
     tensor_statistics,
 )
 from engine.ops.spatial import conv, fold, pool, resample
@@ -89,6 +90,7 @@ __all__ = [
     "gru",
     "identity",
     "index",
+    "joined_elements",
     "joining",
     "lapack",
     "layer_norm",
@@ -126,6 +128,7 @@ __all__ = [
     "recurrent_steps",
     "strides",
     "systems",
+    "tensor_norms",
     "tensor_statistics",
     "transcendental",
     "trigonometric",

@@ -239,11 +239,12 @@ class MemoryMixin:
     def _strided_view(self, offset: int, size: Sequence[int], stride: Sequence[int] | None) -> Any:
         """Return a view of the memory from `offset`, with strides in elements."""
         shape = tuple(size)
-        for name, numbers in (("storage_offset", (offset,)), ("size", shape), ("stride", tuple(stride or ()))):
-            if min(numbers, default=0) < 0:
-                raise ShapeError(f"set_(): {name} is {numbers}. Use numbers of at least 0.")
-        flat = elements_from(memory_owner(_numbers(self)), self._array.dtype, offset)
         steps = np.empty(shape, np.bool_).strides if stride is None else tuple(stride)
+        if min(offset, *shape, *steps) < 0:
+            raise ShapeError(
+                f"set_(): offset {offset}, shape {format_shape(shape)} and strides {steps} must be at least 0"
+            )
+        flat = elements_from(memory_owner(_numbers(self)), self._array.dtype, offset)
         length = 1 + sum((n - 1) * step for n, step in zip(shape, steps, strict=True)) if all(shape) else 0
         if length > flat.size:
             raise ShapeError(f"set_(): shape {format_shape(shape)} at offset {offset} exceeds the memory")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
@@ -62,7 +63,8 @@ class AutogradCaptured:
 class Measured:
     """The statistics of all tensors in a step were measured."""
 
-    statistics: StepStatistics
+    read: Callable[[], StepStatistics]
+    """Makes the statistics: most steps are never looked at."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,18 +9,17 @@ from typing import Any, Literal, TypeVar
 
 from engine import fit
 from engine.compiler import Explanation
-from studio.document.document_errors import FileError
 from studio.document.model import Document
-from studio.lowering.check import check
 from studio.lowering.checks.data.data_source_checks import data_problem
 from studio.lowering.problems.problem import Problem
-from studio.lowering.program import LoweringError, Program, lower
+from studio.lowering.program import LoweringError, Program
 from studio.lowering.report import Report
 from studio.lowering.user_code.code_problems import unobserved_code
 from studio.nodes.catalogue import Catalogue
 from studio.training.autograd.autograd_snapshot import capture_autograd
-from studio.training.breakpoints.breakpoint_hit import BreakpointHit, BreakpointRecord, write_hit
+from studio.training.breakpoints.breakpoint_hit import BreakpointRecord
 from studio.training.breakpoints.breakpoint_monitor import BreakpointMonitor
+from studio.training.breakpoints.session_breakpoints import SessionBreakpoints
 from studio.training.compilation import explain_running
 from studio.training.data.data_inspector import DataInspector
 from studio.training.diagnosis.divergence import LOSS_PROBLEMS
@@ -28,6 +27,7 @@ from studio.training.diagnosis.run_diagnosis import RunDiagnosis
 from studio.training.environment_record import fingerprints, machine_info, package_versions
 from studio.training.event_queue import EventQueue
 from studio.training.failures import failure_event
+from studio.training.planned_program import PlannedProgram
 from studio.training.prediction import all_splits
 from studio.training.profiling.session_profiler import SessionProfiler
 from studio.training.run_settings import Device, resolve_settings, with_run_length
@@ -44,6 +44,7 @@ from studio.training.session_events import (
     StateChanged,
     Warned,
 )
+from studio.training.statistics.run_measurement import RunMeasurement
 from studio.training.statistics.step_measurement import StepMeasurer
 from studio.training.stepping.captured_step import CapturedStep, capture_step
 from studio.training.thread_requests import ThreadRequests, result_of
@@ -107,16 +108,12 @@ class TrainingSession:
         self.document = document
         self.folder = out if resume is None else resume.folder
         """The run folder; set once the run has started."""
-        self.program: Program | None = None
         self._catalogue = catalogue
-        self._base = base
         self._runs = runs
         self._name = name
         self._resume = resume
         self._initial_weights = chosen_weights(document, base, start_from)
-        self._get_report = get_report
         self._inspects_data = inspects_data
-        self._report: Report | None = None
         known = {} if resume is None else resume.settings
         self.settings = resolve_settings(
             document.training,
@@ -128,7 +125,8 @@ class TrainingSession:
             compile=compile,
             probe_steps=probe_steps,
         )
-        self._planned = with_run_length(document, self.settings, known)
+        planned = with_run_length(document, self.settings, known)
+        self._planned = PlannedProgram(planned, catalogue, base=base, name=name, get_report=get_report)
         self._events: EventQueue[SessionEvent] = EventQueue(
             is_droppable=lambda event: isinstance(event, (fit.Step, Measured)),
             is_transient=lambda event: isinstance(event, fit.ValidationStep),
@@ -152,16 +150,21 @@ class TrainingSession:
         self.unwritten: tuple[str, ...] = ()
         """Files of the finished run that could not be written."""
         self._reached = (0, 0.0)
-        self._breakpoints = dict(document.breakpoints if breakpoints is None else breakpoints)
-        self._breakpoints_changed = False
-        self._monitor: BreakpointMonitor | None = None
-        self._measuring_ended = False
+        self._breakpoints = SessionBreakpoints(
+            document.breakpoints if breakpoints is None else breakpoints,
+            lambda problem: self._events.put(Warned(problem)),
+        )
         self._diagnosis: RunDiagnosis | None = None
         self._problems: list[Problem] = []
         """Problems that the run has shown."""
         self._data_problems: tuple[Problem, ...] = ()
 
     # -- for observers, from any thread
+
+    @property
+    def program(self) -> Program | None:
+        """The program that is trained; None before it is needed."""
+        return self._planned.program
 
     @property
     def state(self) -> State:
@@ -210,9 +213,7 @@ class TrainingSession:
 
     def set_breakpoints(self, breakpoints: Mapping[str, bool]) -> None:
         """Replace the breakpoints, from any thread; they apply from the next batch on."""
-        with self._changed:
-            if self._breakpoints != dict(breakpoints):
-                self._breakpoints, self._breakpoints_changed = dict(breakpoints), True
+        self._breakpoints.replace(breakpoints)
 
     def capture_autograd(self) -> None:
         """Request the autograd graph of one step, also before or after a run. An AutogradCaptured event returns it."""
@@ -240,9 +241,10 @@ class TrainingSession:
 
     def capture_step(self, timeout: float) -> CapturedStep | None:
         """The next training step, with its batch and the state before it. Otherwise as `copy_weights`."""
-        report, program, task = self._report, self.program, self._task
-        if report is None or program is None or task is None:
+        program, task = self.program, self._task
+        if program is None or task is None:
             return None
+        report = self._planned.report()
         return self._between_steps(lambda: capture_step(report, program, task, self._position, self.steps), timeout)
 
     def _between_steps(self, compute: Callable[[], T], timeout: float) -> T | None:
@@ -306,7 +308,7 @@ class TrainingSession:
         resume = self._resume
         if resume is not None:
             self._recorder.lock(resume)
-        task = self._lowered().build(device=self.settings.device, seed=self.settings.seed)
+        task = self._program().build(device=self.settings.device, seed=self.settings.seed)
         if self.folder is None and self._runs is not None:
             self.folder = create_run_folder(self._runs)
         if resume is None:
@@ -332,49 +334,37 @@ class TrainingSession:
     def _check(self, resume: ResumedRun, task: fit.Task, files: list[dict[str, Any]]) -> None:
         """Raise FileError if the run cannot be resumed."""
         self._warn(
-            "resume", [*resume.warnings, *run_resuming.schedule_warnings(resume, self.settings.epochs, self._lowered())]
+            "resume",
+            [*resume.warnings, *run_resuming.schedule_warnings(resume, self.settings.epochs, self._planned.lowered())],
         )
         run_resuming.check_something_left(resume, self.settings.epochs, self.settings.steps)
         if resume.document is not self.document:
             resumed_document = with_run_length(resume.document, self.settings, resume.settings)
-            program = self._lowered()
-            if lower(self._checked(resumed_document), self._name).source != program.source:
+            if not self._planned.has_same_source(resumed_document):
                 run_resuming.reject_other_graph(resume, task)
         run_resuming.check_same_data(resume, files)
 
-    def _lowered(self) -> Program:
-        if self.program is None:
-            try:
-                if self._report is None and self._get_report is not None:
-                    self._report = self._get_report()
-                self._report = self._checked(self._planned)
-                self.program = lower(self._report, self._name)
-            except LoweringError as error:
-                if self._resume is not None:
-                    run_resuming.reject_graph(self._resume, error)
-                raise
-        return self.program
-
-    def _checked(self, document: Document) -> Report:
-        """The report of a document: the given one, or a check that reuses it."""
-        report = self._report
-        if report is not None and report.dataflow is not None and report.document is document:
-            return report
-        return check(document, self._catalogue, self._base, previous=report)
+    def _program(self) -> Program:
+        try:
+            return self._planned.lowered()
+        except LoweringError as error:
+            if self._resume is not None:
+                run_resuming.reject_graph(self._resume, error)
+            raise
 
     def _train(self, task: fit.Task) -> bool:
         """Train to the end. Returns True if training was stopped by request."""
         settings, training_settings = self.settings, self.document.training
-        unobserved = unobserved_code(self._checked(self._planned).checked)
-        monitor = self._monitor = BreakpointMonitor(
+        unobserved = unobserved_code(self._planned.report().checked)
+        monitor = BreakpointMonitor(
             task,
-            self._lowered(),
-            self._checked(self._planned).checked.graph,
-            self._breakpoints,
+            self._planned.lowered(),
+            self._planned.report().checked.graph,
+            self._breakpoints.conditions,
             is_repeatable=not unobserved,
         )
-        self._warn_of_breakpoints(monitor)
-        measurer = None if unobserved else self._measurer(task)
+        self._breakpoints.watch_with(monitor)
+        measurement = None if unobserved else self._measurement(task)
         training = fit.fit(
             task,
             epochs=settings.epochs,
@@ -388,14 +378,14 @@ class TrainingSession:
             compile=settings.compile,
             observe=not unobserved,
             rewind=monitor.rewind,
-            probe=measurer,
+            probe=None if measurement is None else measurement.measurer,
         )
         monitor.attach(training)
         self._training = training
-        if unobserved and not any(each.node == unobserved[0].node for each in self._checked(self._planned).problems):
+        if unobserved and not any(each.node == unobserved[0].node for each in self._planned.report().problems):
             self._report_problem(unobserved[0])
         self._diagnosis = RunDiagnosis(
-            self._checked(self._planned),
+            self._planned.report(),
             self._catalogue,
             known=self._data_problems,
             starts_trained=self._resume is not None or self._initial_weights is not None,
@@ -403,7 +393,8 @@ class TrainingSession:
         )
         if self._resume is not None:
             self._warn(
-                "resume", run_resuming.restore_checkpoint(training, self._resume, self._planned, until=settings.epochs)
+                "resume",
+                run_resuming.restore_checkpoint(training, self._resume, self._planned.document, until=settings.epochs),
             )
             self._position = (training.epoch, training.batch)
         try:
@@ -411,12 +402,12 @@ class TrainingSession:
                 if isinstance(event, fit.Done):
                     self._recorder.make_checkpoint(training)
                 self._profile(task, event)
-                hits = monitor.check(event)
+                hits = self._breakpoints.check(event)
                 self._emit(event, is_recorded=not hits)
                 if hits:
                     self._pause_at(hits, training)
-                if measurer is not None and isinstance(event, fit.Step):
-                    self._emit_measured(measurer)
+                if measurement is not None and isinstance(event, fit.Step):
+                    measurement.report()
                 self._answer_requests()
                 if isinstance(event, fit.Done):
                     break
@@ -431,61 +422,33 @@ class TrainingSession:
                     self._emit(fit.Done(epochs, self.steps, seconds, "stopped"))
                     return True
                 self._recorder.make_due_checkpoint(training, after=event)
-                if self._breakpoints_changed:
-                    self._apply_breakpoints(monitor)
+                self._breakpoints.apply_changes()
         finally:
             training.close()
         return False
 
     def _profile(self, task: fit.Task, event: fit.TrainingEvent) -> None:
         compiled, name = self.settings.compile, self._name or "project"
-        self.profiler.follow(event, task, self._lowered(), self._planned, compiled=compiled, name=name)
+        self.profiler.follow(event, task, self._planned.lowered(), self._planned.document, compiled=compiled, name=name)
 
     def _pause_at(self, records: Sequence[BreakpointRecord], training: fit.Training) -> None:
         """Keep the batch and the state before the step of hits, and pause. The training is in that state."""
         state = {"training": training.state_dict(), "batch": training.last_batch}
-        hits: list[BreakpointHit] = []
-        for record in records:
-            folder = None
-            if self.folder is not None:
-                try:
-                    folder = write_hit(self.folder, record, state)
-                except FileError as error:
-                    self._warn("disk", [str(error)])
-            hits.append(BreakpointHit(record, folder))
+        hits = self._breakpoints.written(records, self.folder, state)
         self.steps, self._position = training.step, (training.epoch, training.batch)
-        self._events.put(BreakpointsHit(tuple(hits)))
+        self._events.put(BreakpointsHit(hits))
         with self._changed:
             if self._requested != "stop":
                 self._requested = "pause"
 
-    def _warn_of_breakpoints(self, monitor: BreakpointMonitor) -> None:
-        """Warn of conditions that name a node which the graph does not have."""
-        for text, path in monitor.unknown_paths(self._breakpoints).items():
-            message = f'Breakpoint "{text}": there is no node, output or parameter {path}. Change or remove it.'
-            self._events.put(Warned(Problem("warning", "breakpoint", message)))
-
-    def _apply_breakpoints(self, monitor: BreakpointMonitor) -> None:
-        with self._changed:
-            breakpoints, self._breakpoints_changed = self._breakpoints, False
-        monitor.set_breakpoints(breakpoints)
-        self._warn_of_breakpoints(monitor)
-
-    def _measurer(self, task: fit.Task) -> StepMeasurer | None:
+    def _measurement(self, task: fit.Task) -> RunMeasurement | None:
         """What measures steps; None if the settings say so."""
-        interval = self.settings.probe_steps
-        if not interval:
+        settings = self.settings
+        if not settings.probe_steps:
             return None
-        losses = self._lowered().measured_losses(task)
-        return StepMeasurer(task, losses, interval, compile=self.settings.compile)
-
-    def _emit_measured(self, measurer: StepMeasurer) -> None:
-        while (found := measurer.take()) is not None:
-            self._events.put(Measured(found.statistics))
-            self._recorder.write_statistics(found)
-        if measurer.problem is not None and not self._measuring_ended:
-            self._measuring_ended = True
-            self._warn("not-measured", [f"{measurer.problem} Measuring ended; the training continues."])
+        losses = self._planned.lowered().measured_losses(task)
+        measurer = StepMeasurer(task, losses, settings.probe_steps, compile=settings.compile)
+        return RunMeasurement(measurer, self._events.put, self._recorder.write_statistics)
 
     def _emit(self, event: fit.TrainingEvent, *, is_recorded: bool = True) -> None:
         epochs, seconds = self._reached
@@ -496,8 +459,8 @@ class TrainingSession:
             self.steps, self._reached = event.step, (event.epoch, seconds)
             self._position = (event.epoch, 0) if isinstance(event, fit.Epoch) else self._position
         self._events.put(event)
-        origin = None if self._monitor is None else self._monitor.origin
-        for problem in () if self._diagnosis is None else self._diagnosis.update(event, origin):
+        found = () if self._diagnosis is None else self._diagnosis.update(event, self._breakpoints.origin)
+        for problem in found:
             self._report_problem(problem)
         if is_recorded:
             self._recorder.write_event(event, self._weights)
@@ -516,13 +479,13 @@ class TrainingSession:
             self._recorder.describe(loss_problem=problem.code, message=problem.message)
 
     def _warn_of_data(self, task: fit.Task) -> None:
-        for part, splits in zip(self._lowered().reading.parts, all_splits(task), strict=True):
+        for part, splits in zip(self._planned.lowered().reading.parts, all_splits(task), strict=True):
             for found in splits.diagnostics(read_all=True):
                 self._events.put(Warned(data_problem(part.source, found).within(self.document)))
 
     def _inspect_data(self) -> None:
         """Warn of problems of the samples that the run trains on."""
-        report = self._checked(self._planned)
+        report = self._planned.report()
         found = DataInspector().inspect(report, is_cancelled=lambda: self._requested == "stop")
         known = {(each.code, each.node) for each in report.problems}
         # The run itself names each image that it skips.
@@ -582,8 +545,10 @@ class TrainingSession:
         try:
             if self._task is None:
                 settings = self.settings
-                task = self._lowered().build(device=settings.device, seed=settings.seed)
+                task = self._planned.lowered().build(device=settings.device, seed=settings.seed)
                 task.setup()
+                if self._initial_weights is not None:
+                    load_initial_weights(self._initial_weights, task)
                 self._task = task
         except Exception as error:  # noqa: BLE001 - reported as an event
             self._events.put(failure_event(error, self.program))

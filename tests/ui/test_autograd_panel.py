@@ -4,17 +4,25 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 from PySide6.QtCore import QPoint, QPointF, Qt
 from PySide6.QtGui import QWheelEvent
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QApplication
+from PySide6.QtWidgets import QApplication, QToolButton
 from pytestqt.qtbot import QtBot
 
+import engine
+from studio.cli.command_line import main
 from studio.document import edits
+from studio.document.files import project_files
 from studio.document.files.project_templates import template
+from studio.lowering import check, lower
+from studio.nodes import catalogue
+from studio.training import training_session
 from studio.training.autograd import graph_arrangement
+from studio.training.autograd.autograd_snapshot import capture_autograd
 from studio.training.autograd.graph_arrangement import GraphArranger
 from studio.training.autograd.graph_outline import Key
 from studio.ui.panels.autograd import snapshot_refresher
@@ -355,6 +363,59 @@ def test_a_visible_panel_follows_a_run_and_shows_its_last_step(
     qtbot.waitUntil(lambda: project.store.is_checked)
     panel.refresher._update()
     assert panel.refresher.requests == requests, "nothing new happened"
+
+
+def test_the_newest_run_of_an_earlier_session_is_shown(qtbot: QtBot, window: MainWindow, tmp_path: Path) -> None:
+    path = tmp_path / "digits.gradwire"
+    project_files.save(edits.set_training(template("digits-mlp").document, epochs=1), path)
+    assert main(["run", str(path), "--steps", "6"]) == 0
+    assert main(["run", str(path), "--steps", "5", "--seed", "1"]) == 0
+    project = window.open_projects.open(path)
+    window.docks["autograd"].reveal()
+    panel = window.project_views[project].autograd
+    qtbot.waitUntil(lambda: panel.shown is not None)
+    assert panel.toolbar.summary.text().startswith("Run 2, step 5 ·")
+    weights = max((tmp_path / "digits.runs").glob("*/weights.safetensors"))
+    program = lower(check(project.store.document, catalogue()))
+    task = program.build(seed=0)
+    task.setup()
+    task.model.load_state_dict(engine.load(weights))
+    assert panel.shown is not None
+    assert panel.shown.snapshot.loss == capture_autograd(task, program).loss
+    requests = panel.refresher.requests
+    window.docks["autograd"].hide()
+    window.docks["autograd"].reveal()
+    assert panel.refresher.requests == requests == 1
+    assert not [each for each in project.store.report.problems if each.code == "run-failed"]
+    [again] = [
+        each for each in panel.toolbar.findChildren(QToolButton) if each.toolTip().startswith("Run another step")
+    ]
+    QTest.mouseClick(again, LEFT)
+    qtbot.waitUntil(lambda: panel.toolbar.summary.text().startswith("Initial weights"))
+
+
+def test_an_earlier_run_that_cannot_be_captured_does_not_block_later_requests(
+    qtbot: QtBot, window: MainWindow, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "digits.gradwire"
+    project_files.save(template("digits-mlp").document, path)
+    assert main(["run", str(path), "--steps", "3"]) == 0
+
+    calls = list[object]()
+
+    def fail(*given: object) -> None:
+        calls.append(given)
+        raise MemoryError
+
+    with monkeypatch.context() as patch:
+        patch.setattr(training_session, "capture_autograd", fail)
+        project = window.open_projects.open(path)
+        window.docks["autograd"].reveal()
+        panel = window.project_views[project].autograd
+        qtbot.waitUntil(lambda: bool(calls) and not project.runner.has_pending_snapshot)
+        assert panel.shown is None
+    window.commands.run("run.look")
+    qtbot.waitUntil(lambda: panel.shown is not None)
 
 
 def test_a_narrow_panel_shows_graph_or_details(window: MainWindow, panel: AutogradPanel) -> None:

@@ -87,14 +87,16 @@ def test_the_run_of_this_session_is_followed_by_its_events(moment: Moments) -> N
     run = moment.runner.run = Run(3, last={"step": 45})
     moment.runner.run_begun.emit(run)
     assert label(moment) == "Run 3, step 45 (not measured)"
-    moment.runner.events.emit([Measured(StepStatistics(20, {}, {})), Measured(StepStatistics(40, {}, {}))])
+    moment.runner.events.emit(
+        [Measured(lambda: StepStatistics(20, {}, {})), Measured(lambda: StepStatistics(40, {}, {}))]
+    )
     assert label(moment) == "Run 3, step 45 (measured at 40)" and moment.count == 2
     run.last = {"step": 47}
     moment.runner.events.emit([StateChanged("paused")])
     assert label(moment) == "Run 3, step 47 (measured at 40)" and moment.count == 3, "it pauses between measured steps"
     run.last = {"step": 45}
     moment.show_run(0, 100)
-    moment.runner.events.emit([Measured(StepStatistics(60, {}, {}))])
+    moment.runner.events.emit([Measured(lambda: StepStatistics(60, {}, {}))])
     assert moment.step == 100 and moment.count == 4, "a chosen step stays"
     moment.follow()
     assert label(moment) == "Run 3, step 60"

@@ -14,6 +14,7 @@ from pytestqt.qtbot import QtBot
 
 from studio.document import edits
 from studio.document.files import project_files
+from studio.document.files.project_templates import template
 from studio.document.model import Document, Endpoint, Node, Wire
 from studio.ui import dialogs
 from studio.ui.panels.log_panel import LogPanel
@@ -325,6 +326,19 @@ def test_tabbed_docks_have_no_title_bar(qtbot: QtBot, window: MainWindow, projec
     assert window.docks["runs"].titleBarWidget().sizeHint().height() <= 0
     window.docks["runs"].setFloating(True)
     qtbot.waitUntil(lambda: window.docks["runs"].titleBarWidget().sizeHint().height() > 0)
+
+
+def test_only_panels_of_the_current_project_are_visible(qtbot: QtBot, window: MainWindow) -> None:
+    """Tab must not reach fields of the other project, in docks that were behind a tab when it was opened."""
+    first, second = (window.open_projects.from_template(template("digits-mlp")) for _ in range(2))
+    for title in ("history", "problems", "code"):
+        window.docks[title].reveal()
+        assert window.docks[title]._panels[second].isVisible()
+        assert not window.docks[title]._panels[first].isVisible(), title
+    window.open_projects.make_current(first)
+    qtbot.waitUntil(lambda: window.project is first)
+    assert window.docks["code"]._panels[first].isVisible()
+    assert not window.docks["code"]._panels[second].isVisible()
 
 
 def test_floating_panel_has_a_frame(window: MainWindow, project: Project) -> None:

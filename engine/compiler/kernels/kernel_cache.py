@@ -18,6 +18,7 @@ import sys
 import tempfile
 import threading
 import warnings
+import weakref
 from contextlib import suppress
 from importlib.metadata import version
 from pathlib import Path
@@ -115,12 +116,18 @@ class KernelModule:
 
 
 class KernelCompiler:
-    """Compiles kernels in a background thread, one after the other."""
+    """Compiles kernels in a background thread, one after the other.
+
+    Kernels that are no longer referenced, such as those of a graph that was edited, are not compiled.
+    """
 
     def __init__(self) -> None:
         self.modules: dict[str, KernelModule] = {}
+        """Finished kernels by source."""
+        self._requested: weakref.WeakValueDictionary[str, KernelModule] = weakref.WeakValueDictionary()
+        """Kernels by source that are not finished."""
         self._lock = threading.Lock()
-        self._queue: queue.SimpleQueue[KernelModule] = queue.SimpleQueue()
+        self._queue: queue.SimpleQueue[weakref.ref[KernelModule]] = queue.SimpleQueue()
         self._thread: threading.Thread | None = None
         self._process = CompileProcess()
         self._has_warned = False
@@ -133,12 +140,14 @@ class KernelCompiler:
 
     def load(self, source: str, title: str) -> KernelModule:
         with self._lock:
-            found = self.modules.get(source)
+            found = self.modules.get(source) or self._requested.get(source)
             if found is None:
                 found = KernelModule(source, title)
-                if not found.load():
-                    self._queue.put(found)
-                self.modules[source] = found
+                if found.load():
+                    self.modules[source] = found
+                else:
+                    self._requested[source] = found
+                    self._queue.put(weakref.ref(found))
         if not found.is_done:
             self.ensure_worker()
         return found
@@ -157,29 +166,49 @@ class KernelCompiler:
                 pass
         with suppress(queue.Empty):
             while True:
-                self._queue.get_nowait().build(self._process)
+                self._build(self._queue.get_nowait()())
 
-    def module_of(self, source: str, title: str) -> KernelModule:
-        """The module of a source, without queuing it."""
+    def build_now(self, source: str, title: str, process: CompileProcess) -> KernelModule:
+        """Builds a kernel in this thread, in parallel to the queue."""
         with self._lock:
-            return self.modules.setdefault(source, KernelModule(source, title))
+            found = self.modules.get(source) or self._requested.setdefault(source, KernelModule(source, title))
+        try:
+            found.build(process)
+        finally:
+            self._keep(found)
+        return found
 
     def wait(self) -> None:
-        """Waits for all requested kernels."""
-        for module in list(self.modules.values()):
-            module.wait()
+        """Waits for all kernels that are still referenced, also for those that fail."""
+        with self._lock:
+            requested = list(self._requested.values())
+        for module in requested:
+            with suppress(LoweringUnsupported):  # NumPy computes its values
+                module.wait()
+
+    def _build(self, module: KernelModule | None) -> None:
+        if module is not None:
+            try:
+                module.build(self._process)
+            finally:
+                self._keep(module)
+
+    def _keep(self, module: KernelModule) -> None:
+        with self._lock:
+            self.modules[module.source] = module
+            self._requested.pop(module.source, None)
 
     def _work(self) -> None:
         while True:
             try:
-                module = self._queue.get(timeout=_IDLE_SECONDS)
+                reference = self._queue.get(timeout=_IDLE_SECONDS)
             except queue.Empty:
                 with self._lock:
                     if self._queue.empty():
                         self._thread = None
                         return
                 continue
-            module.build(self._process)
+            self._build(reference())
 
 
 _IDLE_SECONDS = 5.0
@@ -193,11 +222,10 @@ compile_in_background = COMPILER.load
 
 def compile_now(source: str, title: str) -> Any:
     """Compiles a kernel at once, in parallel to the queue, and returns its function."""
-    module = COMPILER.module_of(source, title)
     with _foreground_lock:
         _foreground_titles.append(title)
         try:
-            module.build(_foreground_process)
+            module = COMPILER.build_now(source, title, _foreground_process)
         finally:
             _foreground_titles.pop()
     return module.wait_for_function()

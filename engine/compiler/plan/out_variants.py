@@ -9,6 +9,7 @@ from engine.compiler.ir import IRNode
 from engine.dtypes import NATIVE_FLOATS
 from engine.ops.indexing.index import TensorSlot, fill, index_backward, index_op, slice_backward
 from engine.ops.indexing.index_checks import check_range
+from engine.ops.movement.joined_elements import join_elements
 from engine.ops.record import Op
 
 
@@ -27,10 +28,15 @@ def _index_backward_into(xp: Any, x: Any, *index: Any, out: Any, shape: Any, lay
     xp.add.at(out, fill(layout, index), x)
 
 
+def _join_elements_into(xp: Any, *tensors: Any, out: Any) -> None:
+    xp.concatenate(tensors, None, out)
+
+
 _VARIANTS: dict[Op, Callable[..., None]] = {
     index_op: _embedding_into,
     slice_backward: _slice_backward_into,
     index_backward: _index_backward_into,
+    join_elements: _join_elements_into,
 }
 
 

@@ -46,4 +46,7 @@ cannot_export(
     "flat_index", "window_gather", "window_scatter_add",
 )  # fmt: skip
 cannot_export("its values depend on values of tensors, or the model reads memory that it has not written", "empty")
-cannot_export("it measures tensors for the window, and no model calls it", "tensor_statistics")
+cannot_export(
+    "it measures tensors for the window, and no model calls it",
+    "tensor_statistics", "tensor_norms", "dead_share", "join_elements",
+)  # fmt: skip

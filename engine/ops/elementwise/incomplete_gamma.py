@@ -9,6 +9,8 @@ from engine.ops.elementwise.gamma import BERNOULLI, log_gamma
 
 _STEPS = 100_000
 """Maximum number of terms; the series needs a few times the square root of its larger argument."""
+_ROUNDING = 2.0**-51
+"""The last factors of a continued fraction can alternate around 1 by this much for ever."""
 
 
 def lower(xp: Any, a: Any, x: Any) -> Any:
@@ -62,7 +64,7 @@ def _fraction(xp: Any, a: Any, x: Any) -> Any:
         d, c = step * d + b, b + step / c
         d, c = 1 / xp.where(d == 0, 1e-300, d), xp.where(c == 0, 1e-300, c)
         result = result * (d * c)
-        if k % 16 == 0 and bool((xp.abs(d * c - 1) < 1e-16).all()):
+        if k % 16 == 0 and bool((xp.abs(d * c - 1) <= _ROUNDING).all()):
             break
     return result
 

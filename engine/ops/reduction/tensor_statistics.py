@@ -41,4 +41,18 @@ def _(x: Spec):
     return Spec((len(STATISTICS),), bfloat16 if x.dtype is bfloat16 else float32)
 
 
-__all__ = ["STATISTICS", "tensor_statistics"]
+@op("other", method=False, public=False, sample=lambda s: [
+    ((s.booleans(2, 3, 4),), {"dim": 1}), ((s.normal(3, 4),), {"dim": 1}),
+])  # fmt: skip
+def dead_share(xp, x, dim: int):
+    """Share of the units, along dimension `dim`, whose elements are all 0; in bfloat16 for bfloat16."""
+    others = tuple(axis for axis in range(x.ndim) if axis != dim % x.ndim)
+    return (x == 0).all(axis=others).mean(dtype=xp.float64).astype(xp.float32).reshape(1)
+
+
+@dead_share.shape
+def _(x: Spec, dim: int):
+    return Spec((1,), bfloat16 if x.dtype is bfloat16 else float32)
+
+
+__all__ = ["STATISTICS", "dead_share", "tensor_statistics"]

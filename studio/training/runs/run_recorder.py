@@ -17,9 +17,9 @@ from studio.training.runs.run_checkpoints import CheckpointManager
 from studio.training.runs.run_locks import RunLock
 from studio.training.runs.run_record import RunRecord
 from studio.training.runs.run_resuming import ResumedRun, lock_run
+from studio.training.statistics.measured_step import MeasuredStep
 from studio.training.statistics.statistics_file import StatisticsFile, truncate_statistics
 from studio.training.statistics.statistics_format import STATISTICS_FILE
-from studio.training.statistics.step_measurement import MeasuredStep
 
 _RETRY_SECONDS = 5.0
 """How long to retry writing the final results of a run."""
@@ -118,8 +118,7 @@ class RunRecorder:
             return
         if self._statistics is None:
             self._statistics = StatisticsFile(self._record.folder, measured.layout)
-        step = measured.statistics.step
-        self._statistics.append(step, measured.numbers, has_gradients=measured.has_gradients)
+        self._statistics.append_deferred(measured.step, lambda: measured.numbers, has_gradients=measured.has_gradients)
         if time.monotonic() - self._statistics_written > _STATISTICS_SECONDS and not self._writer.is_busy:
             self._put_statistics()
 
@@ -134,7 +133,7 @@ class RunRecorder:
         if self._record is not None:
             self._record.flush()
         if self._statistics is not None:
-            with suppress(OSError, FileError):  # the writer reports it
+            with suppress(Exception):  # the writer reports it
                 self._statistics.write()
 
     def _truncate_statistics(self, folder: Path, step: int) -> None:

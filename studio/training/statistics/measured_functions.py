@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
 from engine import autograd
-from engine import functions as F
 from engine.amp import autocast
 from engine.compiler import CompiledFunction
-from engine.dtypes import BY_NAME, float32
+from engine.dtypes import BY_NAME
 from engine.fit.carried_states import restore_states, save_states
 from engine.fit.task import Task
 from engine.modes import no_grad
-from engine.nn.module import Module
-from engine.ops.reduction.tensor_statistics import tensor_statistics
+from engine.ops.movement.joined_elements import join_elements
 from engine.tensors import Tensor
 from studio.training.statistics.output_report import OutputCollector, OutputColumns, OutputReport
 
@@ -43,20 +41,19 @@ class ColumnSink:
         return columns
 
 
-def measure_outputs(task: Task, batch: Any, before: Sequence[Tensor], losses: Losses, sink: ColumnSink) -> Tensor:
-    """Statistics of outputs, shares of dead units, statistics of parameters. `before` receives the parameters."""
+def measure_outputs(task: Task, batch: Any, losses: Losses, sink: ColumnSink) -> Tensor:
+    """Statistics of outputs, then shares of dead units."""
     collector = OutputCollector(gradients=False)
     with no_grad(), _preserved(task), _precision(task):
         losses(task, batch, OutputReport(collector))
     collector.clear()
     with no_grad():
-        numbers = [*collector.statistics, *collector.dead, *_parameter_statistics(task, before)]
         sink.columns = Columns(collector.columns)
-        return F.cat(numbers)
+        return join_elements([*collector.statistics, *collector.dead])
 
 
-def measure_gradients(task: Task, batch: Any, before: Sequence[Tensor], losses: Losses, sink: ColumnSink) -> Tensor:
-    """As `measure_outputs`, and the statistics of the gradients of outputs and parameters."""
+def measure_gradients(task: Task, batch: Any, losses: Losses, sink: ColumnSink) -> Tensor:
+    """As `measure_outputs`, then norms of the gradients of outputs and parameters."""
     collector = OutputCollector(gradients=True)
     with _preserved(task):
         with _precision(task):
@@ -70,45 +67,27 @@ def measure_gradients(task: Task, batch: Any, before: Sequence[Tensor], losses: 
                 continue
             scaled = loss if task.scaler is None else task.scaler.scale(loss)
             gradients = autograd.grad(scaled, parameters, retain_graph=number < len(found), allow_unused=True)
-            with no_grad():
-                for parameter, gradient in zip(parameters, gradients, strict=True):
-                    if gradient is not None and id(parameter) in paths:
-                        columns.parameters.setdefault(paths[id(parameter)], []).append(len(collector.gradients))
-                        collector.gradients.append(tensor_statistics(gradient.to(float32)))
+            pairs = [
+                (paths[id(parameter)], gradient)
+                for parameter, gradient in zip(parameters, gradients, strict=True)
+                if gradient is not None and id(parameter) in paths
+            ]
+            positions = collector.add_gradients([gradient for _, gradient in pairs])
+            for (path, _), position in zip(pairs, positions, strict=True):
+                columns.parameters.setdefault(path, []).append(position)
     with no_grad():
-        statistics = _parameter_statistics(task, before)
         sink.columns = columns
-        return F.cat([*collector.statistics, *collector.dead, *statistics, *collector.gradients])
-
-
-def measure_updates(modules: tuple[Module, ...], before: Sequence[Tensor], paths: tuple[str, ...]) -> Tensor:
-    """Statistics of the changes of parameters since `before`."""
-    with no_grad():
-        found = _parameters_by_path(dict(zip(paths, modules, strict=True)))
-        changes = [parameter - old for parameter, old in zip(found.values(), before, strict=True)]
-        return F.cat([tensor_statistics(change.to(float32)) for change in changes])
+        return join_elements([*collector.statistics, *collector.dead, *collector.gradients])
 
 
 def trained_parameters(task: Task) -> dict[str, Tensor]:
     """The parameters that are trained, by their path in the weights file; those of the model have no prefix."""
-    return _parameters_by_path(task.modules)
-
-
-def _parameters_by_path(modules: Mapping[str, Module]) -> dict[str, Tensor]:
     return {
         path if name == "model" else f"{name}.{path}": parameter
-        for name, module in modules.items()
+        for name, module in task.modules.items()
         for path, parameter in module.named_parameters()
         if parameter.requires_grad
     }
-
-
-def _parameter_statistics(task: Task, before: Sequence[Tensor]) -> list[Tensor]:
-    found: list[Tensor] = []
-    for parameter, copy in zip(trained_parameters(task).values(), before, strict=True):
-        copy.copy_(parameter)
-        found.append(tensor_statistics(parameter.to(float32)))
-    return found
 
 
 def _precision(task: Task) -> Any:
@@ -132,11 +111,10 @@ def _preserved(task: Task) -> Iterator[None]:
 
 @dataclass(frozen=True, slots=True)
 class MeasuringFunctions:
-    """The functions for a task. All take the task, a batch and copies of the parameters, which they write."""
+    """The functions for a task: they take the task and a batch."""
 
     outputs: Callable[..., Tensor]
     gradients: Callable[..., Tensor]
-    updates: Callable[..., Tensor]
     sink: ColumnSink
 
 
@@ -149,22 +127,16 @@ def measuring_functions(task: Task, losses: Losses, *, compile: bool) -> Measuri
     sink = ColumnSink()
 
     # Defaults instead of closures: they never change, so compiled calls can be replayed.
-    def outputs(
-        task: Task, batch: Any, before: Sequence[Tensor], losses: Losses = losses, sink: ColumnSink = sink
-    ) -> Tensor:
-        return measure_outputs(task, batch, before, losses, sink)
+    def outputs(task: Task, batch: Any, losses: Losses = losses, sink: ColumnSink = sink) -> Tensor:
+        return measure_outputs(task, batch, losses, sink)
 
-    def gradients(
-        task: Task, batch: Any, before: Sequence[Tensor], losses: Losses = losses, sink: ColumnSink = sink
-    ) -> Tensor:
-        return measure_gradients(task, batch, before, losses, sink)
+    def gradients(task: Task, batch: Any, losses: Losses = losses, sink: ColumnSink = sink) -> Tensor:
+        return measure_gradients(task, batch, losses, sink)
 
     if not compile:
-        return MeasuringFunctions(outputs, gradients, measure_updates, sink)
-    outputs, gradients, updates = (
-        CompiledFunction(each, replay_classes=task.replay_classes) for each in (outputs, gradients, measure_updates)
-    )
-    return MeasuringFunctions(outputs, gradients, updates, sink)
+        return MeasuringFunctions(outputs, gradients, sink)
+    outputs, gradients = (CompiledFunction(each, replay_classes=task.replay_classes) for each in (outputs, gradients))
+    return MeasuringFunctions(outputs, gradients, sink)
 
 
 __all__ = ["Columns", "MeasuringFunctions", "measuring_functions", "trained_parameters"]

@@ -12,7 +12,6 @@ from studio.training.statistics.measured_functions import Columns
 from studio.training.statistics.step_statistics import GRADIENT, StatisticsLayout
 
 _WIDTH = len(STATISTICS)
-_NORM, _NAN, _INFINITE = (STATISTICS.index(name) for name in ("norm", "nan", "infinite"))
 
 
 class NumberOrder:
@@ -27,7 +26,7 @@ class NumberOrder:
     def __init__(
         self, columns: Columns, parameters: Sequence[str], differentiable: Collection[str] | None = None
     ) -> None:
-        outputs = columns.outputs
+        self.columns, outputs = columns, columns.outputs
         self.differentiable = frozenset(outputs.gradients if differentiable is None else differentiable)
         keys = list(outputs.statistics)
         self._tensors = max(outputs.statistics.values(), default=-1) + 1
@@ -73,34 +72,21 @@ class NumberOrder:
             found += [norms_at + position, gradient, norms_at + self._parameters + position]
         return found
 
-    def sorted(self, first: NDArray[np.float32], updates: NDArray[np.float32], scale: float) -> NDArray[np.float32]:
+    def sorted(self, first: NDArray[np.float32], norms: NDArray[np.float32], scale: float) -> NDArray[np.float32]:
         """The figures in the order of the layout.
 
         Args:
             first: the numbers from before the step
-            updates: those from after it
+            norms: norms of the parameters before the step, and of their changes
             scale: the loss scale, by which gradients are divided
         """
         own = self._tensors * _WIDTH + self._dead
-        parameters = own + self._parameters * _WIDTH
         gradients = self._no_gradients
-        if len(first) > parameters:
+        if len(first) > own:
             squares = np.zeros(self._owned)
-            np.add.at(squares, self._owners, np.square(_norms(first[parameters:]).astype(np.float64)[self._gradients]))
+            np.add.at(squares, self._owners, np.square(first[own:].astype(np.float64)[self._gradients]))
             gradients = (np.sqrt(squares) / scale).astype(np.float32)
-        norms = _norms(np.concatenate([first[own:parameters], updates]))
         return np.concatenate([first[:own], self._units, gradients, norms])[self._order]
-
-
-def _norms(numbers: NDArray[np.float32]) -> NDArray[np.float32]:
-    """The norm of each tensor, which is not finite if an element is not."""
-    rows = numbers.reshape(-1, _WIDTH)
-    norms = rows[:, _NORM]
-    if rows[:, _NAN:].any():
-        norms = np.where(
-            rows[:, _NAN] > 0, np.float32(np.nan), np.where(rows[:, _INFINITE] > 0, np.float32(np.inf), norms)
-        )
-    return norms
 
 
 __all__ = ["NumberOrder"]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -11,7 +11,8 @@ from engine.dtypes import float32
 from engine.fit.layer_statistics import CHANNEL_LAYERS, RECTIFIERS
 from engine.modes import no_grad
 from engine.nn.module import Module
-from engine.ops.reduction.tensor_statistics import tensor_statistics
+from engine.ops.reduction.tensor_norms import tensor_norms
+from engine.ops.reduction.tensor_statistics import dead_share, tensor_statistics
 from engine.tensors import Tensor
 
 
@@ -33,7 +34,7 @@ class OutputCollector:
     """Computes the statistics of outputs as they are reported.
 
     Args:
-        gradients: also compute the statistics of their gradients, in a backward pass that follows
+        gradients: also compute the norms of their gradients, in a backward pass that follows
     """
 
     def __init__(self, *, gradients: bool) -> None:
@@ -41,6 +42,8 @@ class OutputCollector:
         self.statistics: list[Tensor] = []
         self.dead: list[Tensor] = []
         self.gradients: list[Tensor] = []
+        """Norms of gradients, of one or several tensors."""
+        self._gradient_count = 0
         self._with_gradients = gradients
         self._known: dict[tuple[int, int], int] = {}
         """Number of a tensor by its storage's owner and version."""
@@ -60,7 +63,16 @@ class OutputCollector:
             self._measure(key, tensor, is_rectified=isinstance(layer, RECTIFIERS))
         if self._with_gradients and isinstance(output, Tensor) and output.requires_grad:
             numbers = self.columns.gradients[key] = []
-            output.register_hook(lambda gradient: self._add_gradient(numbers, gradient))
+            output.register_hook(lambda gradient: numbers.extend(self.add_gradients([gradient])))
+
+    def add_gradients(self, gradients: Sequence[Tensor]) -> range:
+        """Measure gradients. Returns their numbers among all gradients."""
+        first = self._gradient_count
+        self._gradient_count += len(gradients)
+        if gradients:
+            with no_grad():
+                self.gradients.append(tensor_norms([gradient.to(float32) for gradient in gradients]))
+        return range(first, self._gradient_count)
 
     def clear(self) -> None:
         """Forget the tensors, so that nothing but the statistics is kept."""
@@ -72,22 +84,18 @@ class OutputCollector:
         is_whole = base is not None and base.numel() == tensor.numel() and base.dtype == tensor.dtype
         root = base if base is not None and is_whole else tensor
         version = (id(root), root._version)
-        if version not in self._known:
+        is_known, has_units = version in self._known, is_rectified and tensor.ndim >= 2
+        values = tensor if is_known and not has_units else tensor.to(float32)
+        if not is_known:
             self._known[version] = len(self.statistics)
             self._kept.append(root)
-            self.statistics.append(tensor_statistics(tensor.to(float32)))
+            self.statistics.append(tensor_statistics(values))
         self.columns.statistics[key] = self._known[version]
-        if is_rectified and tensor.ndim >= 2:
+        if has_units:
             dimension = 1 if self._has_channels else tensor.ndim - 1
-            dead = (tensor == 0).movedim(dimension, 0).flatten(1).all(dim=1)
             self.columns.dead[key] = len(self.dead)
             self.columns.units[key] = tensor.shape[dimension]
-            self.dead.append(dead.to(float32).mean().reshape(1))
-
-    def _add_gradient(self, numbers: list[int], gradient: Tensor) -> None:
-        with no_grad():
-            numbers.append(len(self.gradients))
-            self.gradients.append(tensor_statistics(gradient.to(float32)))
+            self.dead.append(dead_share(values, dimension))
 
 
 class OutputReport:

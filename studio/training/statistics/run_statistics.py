@@ -92,7 +92,7 @@ class RunStatistics:
             source = records[measured[-1]]
             at = int(source["step"])
             numbers = np.where(header.layout.gradient_columns, source["numbers"], numbers)
-        return header.layout.statistics(int(found["step"]), numbers, at)
+        return header.layout.statistics(int(found["step"]), lambda: numbers, at)
 
     # -- reading
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,7 +31,17 @@ MAX_BYTES = 200 * 2**20
 """Maximum size of a file. When it is reached, every second step is removed, and from then on stored."""
 _MAX_PENDING = 16 * 2**20
 """Maximum bytes of unwritten records in memory."""
+_UNREAD_BYTES = 2048
+"""What an unread record takes in memory besides its numbers."""
 _CHUNK = 4 * 2**20
+
+
+class _Record(NamedTuple):
+    """A record that is not written yet."""
+
+    step: int
+    read: Callable[[], NDArray[np.float32]]
+    has_gradients: bool
 
 
 class StatisticsFile:
@@ -48,13 +58,14 @@ class StatisticsFile:
     def __init__(self, folder: Path, layout: StatisticsLayout, *, max_bytes: int = MAX_BYTES) -> None:
         self.path = folder / STATISTICS_FILE
         self.dropped = 0
-        """Number of records lost because the memory limit was reached."""
+        """Number of records lost because the memory limit was reached, or because their numbers could not be read."""
         self._layout = layout
         self._max_bytes = max(max_bytes, len(encode_header(layout, 1)) + 4 * record_type(layout).itemsize)
         self._interval = 1
         """At most one record is stored for this number of steps."""
         self._lock = threading.Lock()
-        self._pending: list[bytes] = []
+        self._pending: list[_Record] = []
+        self._max_pending = _MAX_PENDING // (record_type(layout).itemsize + _UNREAD_BYTES)
         self._last: int | None = None
         """The last step that is stored."""
         self._header: StatisticsHeader | None = None
@@ -63,13 +74,16 @@ class StatisticsFile:
         """Bytes of the file up to the last complete record."""
 
     def append(self, step: int, numbers: NDArray[np.float32], *, has_gradients: bool) -> None:
-        """Queue a record, unless the interval has grown and skips its step."""
-        record = encode_record(step, numbers, has_gradients=has_gradients)
+        """Queue a record."""
+        self.append_deferred(step, lambda: numbers, has_gradients=has_gradients)
+
+    def append_deferred(self, step: int, read: Callable[[], NDArray[np.float32]], *, has_gradients: bool) -> None:
+        """Queue a record whose numbers are read when it is written. It is skipped if the interval has grown."""
         with self._lock:
-            if len(self._pending) * len(record) > _MAX_PENDING:
+            if len(self._pending) > self._max_pending:
                 self.dropped += 1
             else:
-                self._pending.append(record)
+                self._pending.append(_Record(step, read, has_gradients))
 
     def write(self) -> None:
         """Write queued records. Raises OSError and FileError; the file then ends with the last complete record."""
@@ -80,7 +94,7 @@ class StatisticsFile:
             last = self._last
             try:
                 written = self._write(self._kept(pending))
-            except OSError:
+            except BaseException:
                 self._last = last
                 raise
             with self._lock:
@@ -88,14 +102,17 @@ class StatisticsFile:
             if written > self._max_bytes:
                 self._thin(header)
 
-    def _kept(self, records: list[bytes]) -> list[bytes]:
+    def _kept(self, records: list[_Record]) -> list[bytes]:
         """The records to store: the first of each interval."""
         kept: list[bytes] = []
-        for record in records:
-            step = int.from_bytes(record[:8], "little", signed=True)
+        for step, read, has_gradients in records:
             if _is_kept(step, self._last, self._interval):
-                kept.append(record)
-                self._last = step
+                try:
+                    kept.append(encode_record(step, read(), has_gradients=has_gradients))
+                except Exception:  # noqa: BLE001 - such as lack of memory: later records are still written
+                    self.dropped += 1
+                else:
+                    self._last = step
         return kept
 
     def _open(self) -> StatisticsHeader:

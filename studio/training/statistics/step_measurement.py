@@ -7,35 +7,21 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
 from engine import random
+from engine.fit.parameter_changes import ParameterChanges
 from engine.fit.task import Task
 from engine.tensors import Tensor
 from studio.training.failures import error_message
-from studio.training.statistics.measured_functions import Losses, measuring_functions, trained_parameters
+from studio.training.statistics.measured_functions import Columns, Losses, measuring_functions, trained_parameters
+from studio.training.statistics.measured_step import MeasuredStep
 from studio.training.statistics.number_order import NumberOrder
 from studio.training.statistics.output_report import shapes_of
-from studio.training.statistics.step_statistics import StatisticsLayout, StepStatistics
 
 GRADIENT_INTERVAL = 10
 """Gradients are measured at every Nth measured step, because they need a backward pass; before the first of them also
 at the 1st, 2nd, 4th and 8th, because gradients change most at the beginning."""
 MAX_GRADIENT_STEPS = 200
 """Steps after which gradients are measured again, for longer intervals."""
-
-
-@dataclass(frozen=True, slots=True)
-class MeasuredStep:
-    """The figures of a step as they are stored."""
-
-    layout: StatisticsLayout
-    numbers: NDArray[np.float32]
-    """Those of gradients are 0 without gradients."""
-    has_gradients: bool
-    statistics: StepStatistics
-    """With the gradients that were measured last."""
 
 
 class StepMeasurer:
@@ -61,12 +47,12 @@ class StepMeasurer:
         """By shapes of the batch, and whether gradients were measured."""
         self._first: NumberOrder | None = None
         """That of the first measured step, which has gradients."""
-        self._layout: StatisticsLayout | None = None
-        self._before: list[Tensor] | None = None
+        self._compile = compile
+        self._changes: ParameterChanges | None = None
         self._pending: _PendingStep | None = None
         """Between the two calls of a step."""
-        self._gradients: tuple[int, NDArray[np.float32]] | None = None
-        """The last gradients."""
+        self._gradients: MeasuredStep | None = None
+        """The last step whose gradients were measured."""
         self._found: deque[MeasuredStep] = deque()
 
     def is_due(self, step: int) -> bool:
@@ -96,7 +82,7 @@ class StepMeasurer:
             action()
         except Exception as error:  # noqa: BLE001
             self.problem = f"Step {step:,} could not be measured: {error_message(error)}"
-            self._before = self._pending = None
+            self._pending = self._changes = self._gradients = None
             self._orders.clear()
 
     def _has_gradients(self, step: int) -> bool:
@@ -109,42 +95,48 @@ class StepMeasurer:
 
     def _measure(self, batch: Any, step: int) -> None:
         task, has_gradients = self._task, self._has_gradients(step)
-        if self._before is None:
-            self._before = [each.detach().clone() for each in trained_parameters(task).values()]
         scale = 1.0 if task.scaler is None else task.scaler.get_scale()
         key = (shapes_of(batch), has_gradients)
         state = random.get_rng_state()
         try:
             function = self._functions.gradients if has_gradients else self._functions.outputs
-            numbers = function(task, batch, self._before)
+            numbers = function(task, batch)
         finally:
             random.set_rng_state(state)
         columns = self._functions.sink.take()
         if columns is not None:
-            differentiable = None if self._first is None else self._first.differentiable
-            self._orders[key] = NumberOrder(columns, list(trained_parameters(task)), differentiable)
-        order = self._orders[key]
+            self._add_order(key, columns)
+        assert self._changes is not None
+        self._changes.begin()
+        self._pending = _PendingStep(step, self._orders[key], numbers, scale, has_gradients)
+
+    def _add_order(self, key: Any, columns: Columns) -> None:
+        parameters = trained_parameters(self._task)
+        known, changes = self._orders.get(key), self._changes
+        is_known = known is not None and known.columns == columns
+        if is_known and changes is not None and changes.is_of(parameters.values()):
+            return  # Python has run again, as in each step with a graph break
+        differentiable = None if self._first is None else self._first.differentiable
+        order = self._orders[key] = NumberOrder(columns, list(parameters), differentiable)
         self._first = self._first or order
-        self._layout = self._first.layout
-        if order.layout.columns != self._layout.columns:
+        self._changes = ParameterChanges(list(parameters.values()), compile=self._compile)
+        if order.layout.columns != self._first.layout.columns:
             raise RuntimeError("its outputs are not those of the steps before")
-        self._pending = _PendingStep(step, has_gradients, order, numbers, scale)
 
     def _finish(self, pending: _PendingStep) -> None:
-        modules = self._task.modules
-        assert self._before is not None
-        assert self._layout is not None
-        updates = self._functions.updates(tuple(modules.values()), self._before, tuple(modules))
-        first, after = (each.cpu().numpy() for each in (pending.numbers, updates))
-        numbers = pending.order.sorted(first, after, pending.scale)
-        if pending.has_gradients:
-            self._gradients = pending.step, numbers
-        shown, gradient_step = numbers, None
-        if self._gradients is not None:
-            gradient_step, found = self._gradients
-            shown = np.where(self._layout.gradient_columns, found, numbers)
-        statistics = self._layout.statistics(pending.step, shown, gradient_step)
-        self._found.append(MeasuredStep(self._layout, numbers, pending.has_gradients, statistics))
+        assert self._changes is not None
+        found = MeasuredStep(
+            pending.step,
+            pending.order,
+            pending.numbers if pending.numbers.is_cpu else pending.numbers.cpu(),
+            self._changes.norms(),
+            pending.scale,
+            has_gradients=pending.has_gradients,
+            gradients=self._gradients,
+        )
+        if found.has_gradients:
+            self._gradients = found
+        self._found.append(found)
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,10 +144,10 @@ class _PendingStep:
     """What was measured before a step."""
 
     step: int
-    has_gradients: bool
     order: NumberOrder
     numbers: Tensor
     scale: float
+    has_gradients: bool
 
 
-__all__ = ["MeasuredStep", "StepMeasurer"]
+__all__ = ["StepMeasurer"]

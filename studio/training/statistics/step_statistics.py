@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Literal, TypeAlias
@@ -77,11 +77,17 @@ class StatisticsLayout:
         names = parts.get(key, ())
         return self._begins[kind == "parameter"][key] + names.index(figure) if figure in names else None
 
-    def statistics(self, step: int, numbers: NDArray[np.float32], gradient_step: int | None = None) -> StepStatistics:
-        """The statistics in an array. Without a gradient step, the figures have no gradients."""
+    def statistics(
+        self, step: int, read: Callable[[], NDArray[np.float32]], gradient_step: int | None = None
+    ) -> StepStatistics:
+        """The statistics in an array. Without a gradient step, the figures have no gradients.
+
+        Args:
+            read: returns the array; called when figures are looked at
+        """
         has_gradients = gradient_step is not None
-        outputs = _Section(self.outputs, self._begins[0], numbers, has_gradients=has_gradients)
-        parameters = _Section(self.parameters, self._begins[1], numbers, has_gradients=has_gradients)
+        outputs = _Section(self.outputs, self._begins[0], read, has_gradients=has_gradients)
+        parameters = _Section(self.parameters, self._begins[1], read, has_gradients=has_gradients)
         return StepStatistics(step, outputs, parameters, gradient_step)
 
 
@@ -91,14 +97,14 @@ class _Section(Mapping[str, Figures]):
 
     names: Mapping[str, tuple[str, ...]]
     begins: Mapping[str, int]
-    numbers: NDArray[np.float32]
+    read: Callable[[], NDArray[np.float32]]
     has_gradients: bool
     _made: dict[str, Figures] = field(default_factory=dict[str, Figures])
 
     def __getitem__(self, key: str) -> Figures:
         if key not in self._made:
             names, begin = self.names[key], self.begins[key]
-            numbers = self.numbers[begin : begin + len(names)].tolist()
+            numbers = self.read()[begin : begin + len(names)].tolist()
             pairs = zip(names, numbers, strict=True)
             self._made[key] = {name: value for name, value in pairs if self.has_gradients or name != GRADIENT}
         return self._made[key]

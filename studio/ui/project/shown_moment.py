@@ -205,7 +205,7 @@ class ShownMoment(QObject):
     def _on_events(self, events: list[object]) -> None:
         measured = next((event for event in reversed(events) if isinstance(event, Measured)), None)
         if measured is not None:
-            self._live = measured.statistics
+            self._live = measured.read()
         has_new_state = self._live is not None and any(isinstance(event, StateChanged) for event in events)
         if self.is_live and (measured is not None or has_new_state):  # a run rarely ends at a measured step
             self.changed.emit()

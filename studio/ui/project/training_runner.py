@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from dataclasses import replace
 from datetime import datetime
 from functools import partial
 from pathlib import Path
@@ -49,6 +50,8 @@ class TrainingRunner(QObject):
     """The run has paused at a breakpoint, or continues."""
     refused = Signal(str)
     """Why a run could not start."""
+    stored_runs_changed = Signal()
+    """Runs of earlier sessions were read."""
 
     def __init__(self, store: ProjectStore, library: RunLibrary, parent: QObject | None = None) -> None:
         super().__init__(parent)
@@ -57,6 +60,8 @@ class TrainingRunner(QObject):
         self._session: TrainingSession | None = None
         self._snapshot_session: TrainingSession | None = None
         """Session that only runs single steps for the Autograd panel."""
+        self._stored_capture: tuple[TrainingSession, Run] | None = None
+        """A session with the last weights of a run of an earlier session, and this run."""
         self._pending_snapshots = 0
         self._state_before_resume = ("", False)
         """State and ownership of a run before resuming it, to restore them if resuming fails."""
@@ -65,10 +70,14 @@ class TrainingRunner(QObject):
         self._state = "idle"
         self.run: Run | None = None
         """The current or last run of this session."""
+        self.snapshot_run: Run | None = None
+        """The run of the last requested autograd graph; None for initial weights."""
         self.hit: BreakpointsHit | None = None
         """The hit of breakpoints at which the run is paused."""
         self._memory = (0.0, 0)
         store.document_changed.connect(self._pass_breakpoints)
+        for changed in (library.runs_changed, library.metadata_changed, library.curves_changed):
+            changed.connect(self.stored_runs_changed)
         self._timer = QTimer(self)
         self._timer.setInterval(MIN_MS)
         self._timer.timeout.connect(self._drain_and_reschedule)
@@ -167,7 +176,7 @@ class TrainingRunner(QObject):
         """Deliver new events."""
         events: list[SessionEvent] = []
         for session in self._sessions():
-            events += session.events()
+            events += self._new_events(session)
         if self.run is not None and self._session is not None:
             if self.run.folder is None and self._session.folder is not None:
                 self._library.set_folder(self.run, self._session.folder)
@@ -182,6 +191,17 @@ class TrainingRunner(QObject):
             self.refused.emit(refusal)
         if not self.is_active and not self._pending_snapshots:
             self._timer.stop()
+
+    def _new_events(self, session: TrainingSession) -> list[SessionEvent]:
+        """New events of a session. Of an earlier run, only the autograd graph: problems of it are not those of now."""
+        found = session.events()
+        if self._stored_capture is None or session is not self._stored_capture[0]:
+            return found
+        run = self._stored_capture[1]
+        if any(isinstance(event, (Failed, Warned)) for event in found):
+            self._pending_snapshots = 0
+        graphs = [event.snapshot for event in found if isinstance(event, AutogradCaptured)]
+        return [AutogradCaptured(replace(snapshot, step=run.step)) for snapshot in graphs]
 
     @property
     def shows_run(self) -> bool:
@@ -205,6 +225,35 @@ class TrainingRunner(QObject):
             if not self._can_begin():
                 return
             session = self._snapshot_session = self._make_session(runs=None)
+            self.snapshot_run = None
+        else:
+            self.snapshot_run = self.run
+        self._capture(session)
+
+    def request_stored_snapshot(self, run: Run) -> None:
+        """Request the autograd graph of the first batch with the last weights of a run of an earlier session.
+
+        Nothing happens if its files are damaged, or if its graph has errors here.
+        """
+        self._library.run_in_reader(run.read_document, partial(self._capture_stored, run), lambda _: None)
+
+    @property
+    def newest_stored_run(self) -> Run | None:
+        """The last run of an earlier session or another process with a completed batch."""
+        ended = [run for run in self._library.runs if not run.is_own and not run.is_live and run.step and run.folder]
+        return ended[-1] if ended else None
+
+    def _capture_stored(self, run: Run, document: Document) -> None:
+        if self._session is None and not self._pending_snapshots:
+            store = self._store
+            session = TrainingSession(
+                document, store.catalogue, base=store.base, name=store.name, start_from=run.folder
+            )
+            self._snapshot_session, self.snapshot_run = session, run
+            self._stored_capture = session, run
+            self._capture(session)
+
+    def _capture(self, session: TrainingSession) -> None:
         self._pending_snapshots += 1
         session.capture_autograd()
         self._timer.start()

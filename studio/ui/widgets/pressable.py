@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QKeyEvent, QMouseEvent
-from PySide6.QtWidgets import QFrame
+from PySide6.QtWidgets import QFrame, QWidget
 
 
 class Pressable(QFrame):
@@ -17,8 +17,8 @@ class Pressable(QFrame):
 
     pressed = Signal()
 
-    def __init__(self, role: str, name: str) -> None:
-        super().__init__()
+    def __init__(self, role: str, name: str, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
         self.setProperty("role", role)
         self.setAccessibleName(name)
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)

@@ -21,35 +21,55 @@ class Dock(QDockWidget):
         self.title = title
         self._window = window
         self._panels: dict[Project, QWidget] = {}
+        self._panel: QWidget | None = None
         self._stack = _PanelStack(size)
         self.setWidget(self._stack)
-        self.visibilityChanged.connect(self._stack.setVisible)  # Tab must not reach a panel behind another tab
+        self.visibilityChanged.connect(self._show_panel)
         self._bar = _TitleBar(self)
         self._empty_bar = QWidget()
         self.setTitleBarWidget(self._bar)
 
     @property
+    def panel_parent(self) -> QWidget:
+        """Parent for new panels. Qt applies the style sheet to all of a panel again if it gets another parent."""
+        return self._stack
+
+    @property
     def panel(self) -> QWidget | None:
         """Panel of the current project, also if the dock is hidden."""
-        return self._stack.currentWidget()
+        return self._panel
 
     def add(self, project: Project, panel: QWidget) -> None:
+        """Add the panel of a project, whose parent is `panel_parent`."""
+        panel.hide()  # otherwise Qt shows it with the stack, although it is not in its layout
         self._panels[project] = panel
-        self._stack.addWidget(panel)
 
     def remove(self, project: Project) -> None:
         panel = self._panels.pop(project)
+        if panel is self._panel:
+            self._panel = None
         self._stack.removeWidget(panel)
+        panel.hide()
         panel.deleteLater()
 
     def show_for(self, project: Project | None) -> None:
-        """Show the panel of `project`."""
+        """Show the panel of `project`, or show it when the dock is revealed."""
         if project is not None:
-            self._stack.setCurrentWidget(self._panels[project])
+            self._panel = self._panels[project]
+            if self._stack.isVisible():
+                self._show_panel(True)
+
+    def _show_panel(self, visible: bool) -> None:
+        """Lay the panel out only if it is visible, which takes as long as making it."""
+        if visible and self._panel is not None:
+            if self._stack.indexOf(self._panel) < 0:
+                self._stack.addWidget(self._panel)
+            self._stack.setCurrentWidget(self._panel)
+        self._stack.setVisible(visible)  # Tab must not reach a panel behind another tab
 
     def reveal(self) -> None:
         """Open the dock and bring its tab to the front."""
-        self._stack.show()
+        self._show_panel(True)
         self.show()
         self.raise_()
 

@@ -86,12 +86,10 @@ class MainWindow(CommandWindow):
         self.command_palette = ChoicePalette(
             self, "Search commands", "Type a command, a setting or a node name", "No matching commands or nodes"
         )
-        self.welcome = WelcomePage(templates(), open_projects.catalogue, LessonList(open_projects.state))
-        self.topbar = TopBar(self.commands)
         self.status = StatusBar()
         self.setStatusBar(self.status)
-        self.setCentralWidget(self._central_widget())
-        self._toolbar = self._add_toolbar()
+        self._add_central_widget()
+        self._add_toolbar()
         self._recent = menu_bar.build_menus(self.menuBar(), self.commands)["File/Recent"]
         self._connect()
         self.resize(_SIZE)
@@ -312,26 +310,29 @@ class MainWindow(CommandWindow):
 
     # -- widgets
 
-    def _central_widget(self) -> QWidget:
-        self._central = QStackedWidget()
-        self._central.addWidget(self.welcome)
-        self._central.addWidget(self.tabs)
-        middle = QWidget()
+    def _add_central_widget(self) -> None:
+        """Widgets are made inside their containers, because Qt applies the style sheet again to those that move."""
+        middle = QWidget(self)
+        self.setCentralWidget(middle)
         column = QVBoxLayout(middle)
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(0)
         column.addWidget(self.notifications)
+        self._central = QStackedWidget(middle)
         column.addWidget(self._central, 1)
-        return middle
+        lessons = LessonList(self.open_projects.state)
+        self.welcome = WelcomePage(templates(), self.open_projects.catalogue, lessons, self._central)
+        self._central.addWidget(self.welcome)
+        self._central.addWidget(self.tabs)
 
-    def _add_toolbar(self) -> QToolBar:
-        bar = QToolBar("Run")
+    def _add_toolbar(self) -> None:
+        bar = self._toolbar = QToolBar("Run", self)
         bar.setObjectName("topbar")
         bar.setMovable(False)
         bar.setContextMenuPolicy(Qt.ContextMenuPolicy.PreventContextMenu)
-        bar.addWidget(self.topbar)
         self.addToolBar(bar)
-        return bar
+        self.topbar = TopBar(self.commands, bar)
+        bar.addWidget(self.topbar)
 
     def _connect(self) -> None:
         self.open_projects.opened.connect(self._add)
@@ -381,7 +382,9 @@ class MainWindow(CommandWindow):
 
     def _add(self, project: Project) -> None:
         offers = PaletteOffers(project.scope, self._node_usage, self.open_projects.libraries)
-        project_view = ProjectView(project, self.settings, self.themes, offers, self.open_projects.libraries)
+        project_view = ProjectView(
+            project, self.settings, self.themes, offers, self.open_projects.libraries, self.docks
+        )
         self._preference_effects.apply_to(project_view.canvas)
         project_view.block_library.notified.connect(self.notifications.show_library_change)
         project_view.block_library.failed.connect(self.notifications.show_warning)

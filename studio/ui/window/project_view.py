@@ -60,6 +60,7 @@ from studio.ui.settings import Settings
 from studio.ui.theme.theme import ThemeManager
 from studio.ui.trials.trial_dialog import TrialDialog, TrialFactory
 from studio.ui.widgets import buttons
+from studio.ui.window.dock_area import DockArea
 
 _LIVE_VALUES_MS = 200
 """Minimum interval between updates of live numbers on the canvas; each update repaints part of it."""
@@ -83,13 +84,14 @@ class ProjectView(QObject):
         themes: ThemeManager,
         offers: PaletteOffers,
         libraries: BlockLibraries,
+        docks: DockArea,
     ) -> None:
         super().__init__(project)
         self.project = project
         store, runner = project.store, project.runner
         self.canvas = CanvasView(project.scope, themes, offers)
         self.fitter = TransformFitter(store, self)
-        palette = PalettePanel(project.scope, themes, offers)
+        palette = PalettePanel(project.scope, themes, offers, docks["palette"].panel_parent)
         palette.requested.connect(self.canvas.add_at_center)
         self.block_library = BlockLibraryActions(project.scope, libraries, self)
         palette.manage_blocks(self.block_library)
@@ -102,16 +104,23 @@ class ProjectView(QObject):
                 partial(block_library_row, self.block_library, project.scope),
                 partial(port_section, project.scope),
             ],
+            docks["inspector"].panel_parent,
             several=self._group_button,
         )
-        self.runs = RunsPanel(store, runner, project.library, project.moment, settings)
-        self.problems = ProblemsPanel(store, project.fix_trials)
+        self.runs = RunsPanel(store, runner, project.library, project.moment, settings, docks["runs"].panel_parent)
+        self.problems = ProblemsPanel(store, project.fix_trials, docks["problems"].panel_parent)
         self.previewer = DataPreviewer(store, self)
-        self.data = DataPanel(store, self.previewer)
+        self.data = DataPanel(store, self.previewer, docks["data"].panel_parent)
         self.data_inspector = BackgroundInspector(store, self)
-        self.autograd = AutogradPanel(store, runner)
-        self.compile = CompilePanel(store, runner, project.explainer, project.break_mender)
-        self.profiler = ProfilerPanel(store, runner, project.profiler)
+        self.autograd = AutogradPanel(store, runner, docks["autograd"].panel_parent)
+        self.compile = CompilePanel(
+            store, runner, project.explainer, project.break_mender, docks["compile"].panel_parent
+        )
+        self.profiler = ProfilerPanel(store, runner, project.profiler, docks["profiler"].panel_parent)
+        self.code = CodePanel(store, docks["code"].panel_parent)
+        self.log = LogPanel(docks["log"].panel_parent)
+        self.history = HistoryPanel(store, docks["history"].panel_parent)
+        self.lesson = LessonPanel(docks["lesson"].panel_parent)
         self.profiler.node_requested.connect(self.canvas.reveal)
         self.profiler.status_message.connect(self.status_message)
         self.overlay = CompileOverlay(self.canvas, project.explainer)
@@ -128,7 +137,7 @@ class ProjectView(QObject):
             store, runner, project.moment, self.probe_store, settings.probe_interval, self
         )
         self.canvas.probes = self.probe_cards = ProbeCards(self.canvas, self.probe_store, self.probe_computer)
-        self.probes = ProbesPanel(self.probe_store, self.probe_computer, settings)
+        self.probes = ProbesPanel(self.probe_store, self.probe_computer, settings, docks["probes"].panel_parent)
         scene = self.canvas.canvas_scene
         self.fix_preview = FixPreviewLayer(
             project.scope, store.fix_previewer, scene.paint_context, scene.nodes, scene.wires
@@ -137,14 +146,10 @@ class ProjectView(QObject):
         self.step_recordings = StepRecordings(store, runner, self)
         self.step_layer = StepLayer(project.scope, self.step_recordings, scene.paint_context, scene.nodes, scene.wires)
         scene.addItem(self.step_layer)
-        self.stepping = StepPanel(self.step_recordings)
-        self.stepping.sight_changed.connect(self.step_layer.set_shown)
-        self.code = CodePanel(store)
-        self.log = LogPanel()
-        self.history = HistoryPanel(store)
-        self.lesson = LessonPanel()
         self.breakpoint_store = BreakpointStore(store, runner, self)
-        self.breakpoints = BreakpointsPanel(self.breakpoint_store)
+        self.breakpoints = BreakpointsPanel(self.breakpoint_store, docks["breakpoints"].panel_parent)
+        self.stepping = StepPanel(self.step_recordings, docks["stepping"].panel_parent)
+        self.stepping.sight_changed.connect(self.step_layer.set_shown)
         self.hit_bar = HitBar(self.canvas, self.breakpoint_store, runner)
         self.canvas.breakpoints = self.breakpoint_store
         scene.show_breakpoints(self.breakpoint_store.paths)

@@ -55,8 +55,9 @@ class WelcomePage(QScrollArea):
         self.setAccessibleName("Start page")
         self.setWidgetResizable(True)
         self.setFrameShape(QFrame.Shape.NoFrame)
-        page = QWidget()
+        page = QWidget(self.viewport())
         page.setObjectName("page")
+        self.setWidget(page)  # before it is filled, because Qt applies the style sheet again to widgets that move
         outer = QHBoxLayout(page)
         outer.setContentsMargins(32, 40, 32, 32)
         body = QWidget()
@@ -73,11 +74,12 @@ class WelcomePage(QScrollArea):
         self._column.addSpacing(16)
         columns = QHBoxLayout()
         columns.setSpacing(40)
-        columns.addWidget(self._start(), 0)
-        columns.addLayout(self._offers(), 1)
         self._column.addLayout(columns)
+        columns.addWidget(self._start(), 0)
+        offers = QVBoxLayout()
+        columns.addLayout(offers, 1)
+        self._fill_offers(offers)
         self._column.addStretch(1)
-        self.setWidget(page)
 
     def focusInEvent(self, event: QFocusEvent) -> None:
         self.setProperty(RINGED, event.reason() in BY_KEY)
@@ -182,12 +184,12 @@ class WelcomePage(QScrollArea):
         start.setFixedWidth(_START_WIDTH)
         return start
 
-    def _offers(self) -> QVBoxLayout:
+    def _fill_offers(self, column: QVBoxLayout) -> None:
         """The templates or the lessons, below a switch between them."""
-        column = QVBoxLayout()
         column.setSpacing(12)
         row = QHBoxLayout()
         row.setSpacing(4)
+        column.addLayout(row)
         self.templates_tab = buttons.toggle_button("Templates", icon="template", tip="Show the templates")
         self.lessons_tab = buttons.toggle_button("Lessons", icon="lesson", tip="Show the lessons")
         for tab in (self.templates_tab, self.lessons_tab):
@@ -195,13 +197,11 @@ class WelcomePage(QScrollArea):
             row.addWidget(tab)
         row.addStretch(1)
         self._templates = QWidget()
-        self._templates.setLayout(self._cards())
-        column.addLayout(row)
         column.addWidget(self._templates)
+        self._add_cards(QVBoxLayout(self._templates))
         column.addWidget(self.lesson_list)
         column.addStretch(1)
         self._choose(self.templates_tab)
-        return column
 
     def _choose(self, tab: QToolButton, *_: object) -> None:
         shows_lessons = tab is self.lessons_tab
@@ -210,12 +210,13 @@ class WelcomePage(QScrollArea):
         self._templates.setVisible(not shows_lessons)
         self.lesson_list.setVisible(shows_lessons)
 
-    def _cards(self) -> QVBoxLayout:
-        column = QVBoxLayout()
+    def _add_cards(self, column: QVBoxLayout) -> None:
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(0)
         self.cards = [
-            TemplateCard(template, self._catalogue, partial(self.template_requested.emit, template, False))
+            TemplateCard(
+                template, self._catalogue, partial(self.template_requested.emit, template, False), self._templates
+            )
             for template in self.templates
         ]
         for section, cards in groupby(self.cards, key=lambda card: card.template.section):
@@ -224,14 +225,13 @@ class WelcomePage(QScrollArea):
             column.addLayout(_grid(cards))
             column.addSpacing(24)
         column.addStretch(1)
-        return column
 
 
 class TemplateCard(Pressable):
     """A template: thumbnail, title, description."""
 
-    def __init__(self, template: Template, catalogue: Catalogue, run: object) -> None:
-        super().__init__("card", template.title)
+    def __init__(self, template: Template, catalogue: Catalogue, run: object, parent: QWidget) -> None:
+        super().__init__("card", template.title, parent)
         self.template = template
         self.pressed.connect(run)
         column = QVBoxLayout(self)

@@ -47,7 +47,7 @@ def compare(program: Sequence[Step], exact: bool = False) -> None:
 
 @pytest.mark.timeout(0)  # what hypothesis is interrupted in, it calls flaky
 @pytest.mark.filterwarnings("ignore::UserWarning")
-@settings(max_examples=int(os.environ.get("PROGRAMS", "1500" if os.environ.get("CI") else "300")))
+@settings(max_examples=int(os.environ.get("PROGRAMS", "700" if os.environ.get("CI") else "300")))
 @given(st.lists(steps(), min_size=4, max_size=14), st.booleans())
 def test_random_programs_match_eager_mode(program: list[Step], exact: bool) -> None:
     """Covers recording, graphs, passes, fusion, memory planning and writes to inputs.

@@ -122,7 +122,7 @@ def test_a_range_has_no_grid() -> None:
 
 
 def test_trials_are_runs_and_do_not_depend_on_jobs(project: Path, tmp_path: Path) -> None:
-    options = (project, "-p", "adam.lr=0.001,0.01", "-p", "flatten.start_dim=1,2", "--epochs", 2)
+    options = (project, "-p", "adam.lr=0.001,0.01", "-p", "flatten.start_dim=1,2", "--epochs", 1)
     one = swept(*options, "--jobs", 1, "--out", tmp_path / "one", code=1)
     three = swept(*options, "--jobs", 3, "--out", tmp_path / "three", code=1)
     assert (one[0]["event"], one[0]["trials"], one[0]["jobs"], three[0]["jobs"]) == ("sweep", 4, 1, 3)

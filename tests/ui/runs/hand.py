@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+import threading
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import pytest
 from PySide6.QtCore import QPoint, Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QTreeWidgetItem
@@ -73,6 +75,21 @@ def rows(panel: RunsPanel) -> dict[str, list[str]]:
         assert item is not None
         walk(item)
     return found
+
+
+class Gate:
+    """Work that is half done until it may go on."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, module: Any, name: str) -> None:
+        self.reached, self.opened = threading.Event(), threading.Event()
+        original = getattr(module, name)
+
+        def held(*what: Any) -> Any:
+            self.reached.set()
+            assert self.opened.wait(100)
+            return original(*what)
+
+        monkeypatch.setattr(module, name, held)
 
 
 def press(panel: RunsPanel, button: Any) -> None:

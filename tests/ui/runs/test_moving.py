@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +17,7 @@ from studio.ui import dialogs, trash
 from studio.ui.panels.runs.file_job_bar import FileJobBar
 from studio.ui.project.project import Project
 from studio.ui.window.main_window import MainWindow
-from tests.ui.runs.hand import MakeRun, click, names, press, recorded, values
+from tests.ui.runs.hand import Gate, MakeRun, click, names, press, recorded, values
 
 # -- the trash
 
@@ -59,21 +58,6 @@ def test_active_run_is_not_deleted(qtbot: QtBot, window: MainWindow, make_run: M
 
 
 # -- long work with files
-
-
-class Gate:
-    """Work that is half done until it may go on."""
-
-    def __init__(self, monkeypatch: pytest.MonkeyPatch, module: Any, name: str) -> None:
-        self.reached, self.opened = threading.Event(), threading.Event()
-        original = getattr(module, name)
-
-        def held(*what: Any) -> Any:
-            self.reached.set()
-            assert self.opened.wait(100)
-            return original(*what)
-
-        monkeypatch.setattr(module, name, held)
 
 
 @pytest.fixture

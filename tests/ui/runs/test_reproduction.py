@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QMenu
 from pytestqt.qtbot import QtBot
 
 from studio.document import edits
+from studio.ui.panels.runs import reproduction_job
 from studio.ui.panels.runs.file_job_bar import FileJobBar
 from studio.ui.window.main_window import MainWindow
-from tests.ui.runs.hand import MakeRun, click, digits, press
+from tests.ui.runs.hand import Gate, MakeRun, click, digits, press
 
 
 def test_a_diverged_run_is_reduced_and_the_result_is_opened(
@@ -31,7 +33,10 @@ def test_a_diverged_run_is_reduced_and_the_result_is_opened(
     assert window.project is not None and "Minimal reproduction." in window.project.store.document.description
 
 
-def test_a_failed_run_is_reduced_from_the_menu_of_its_problem(qtbot: QtBot, window: MainWindow) -> None:
+def test_a_failed_run_is_reduced_from_the_menu_of_its_problem(
+    qtbot: QtBot, window: MainWindow, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    gate = Gate(monkeypatch, reproduction_job, "load_failed_run")
     optimizer = next(name for name, node in digits().nodes.items() if node.type.startswith("optim."))
     project = window.open_projects.new(edits.set_param(digits(epochs=1), optimizer, "lr", 100.0), "diverging")
     problems = window.project_views[project].problems
@@ -47,8 +52,9 @@ def test_a_failed_run_is_reduced_from_the_menu_of_its_problem(qtbot: QtBot, wind
     [action] = [each for each in menu.actions() if each.text() == "Make minimal reproduction"]
     QTest.mouseClick(menu, Qt.MouseButton.LeftButton, pos=menu.actionGeometry(action).center())
     jobs = window.project_views[project].runs.run_actions.jobs
-    assert jobs.is_busy
+    qtbot.waitUntil(gate.reached.is_set)
     jobs.cancel()
+    gate.opened.set()
     qtbot.waitUntil(lambda: not jobs.is_busy)
 
 
@@ -59,10 +65,13 @@ def test_a_run_that_did_not_fail_has_none(make_run: MakeRun, open_project: Any) 
     assert not panel.run_actions.can_reproduce()
 
 
-def test_cancelling_writes_nothing(qtbot: QtBot, window: MainWindow, make_run: MakeRun, open_project: Any) -> None:
+def test_cancelling_writes_nothing(
+    qtbot: QtBot, window: MainWindow, make_run: MakeRun, open_project: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
     optimizer = next(name for name, node in digits().nodes.items() if node.type.startswith("optim."))
     folder = make_run(edits.set_param(digits(), optimizer, "lr", 100.0), steps=20)
     _, panel = open_project()
+    gate = Gate(monkeypatch, reproduction_job, "load_failed_run")
     messages: list[str] = []
     panel.status_message.connect(messages.append)
     click(panel, 0)
@@ -70,6 +79,7 @@ def test_cancelling_writes_nothing(qtbot: QtBot, window: MainWindow, make_run: M
     bar = panel.findChild(FileJobBar)
     assert bar is not None
     press(panel, bar.cancel)
+    gate.opened.set()
     qtbot.waitUntil(lambda: not panel.run_actions.jobs.is_busy)
     assert messages[-1] == "Canceled. No files were written."
     assert not (folder / "reproduction").exists()

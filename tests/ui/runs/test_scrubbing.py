@@ -295,7 +295,7 @@ def test_the_canvas_follows_a_running_run_and_goes_back_in_it(
 
     def measure(step: int, gradient: float) -> None:
         outputs = {"logits.output": {"gradient": gradient}, "hidden.output": {"gradient": gradient}}
-        project.runner.events.emit([Measured(StepStatistics(step, outputs, {}, step - 1))])
+        project.runner.events.emit([Measured(lambda step=step: StepStatistics(step, outputs, {}, step - 1))])
 
     colors = window.project_views[project].color_by
     measure(1, 0.5)

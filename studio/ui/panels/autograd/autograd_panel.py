@@ -325,7 +325,7 @@ class AutogradPanel(QWidget):
 
     def _summary(self, shown: ShownGraph) -> str:
         snapshot, nodes = shown.snapshot, shown.snapshot.graph.nodes
-        run = self._runner.run
+        run = self._runner.snapshot_run
         source = f"{run.name}, step {snapshot.step:,}" if run is not None and snapshot.step else "Initial weights"
         parts = [
             source,

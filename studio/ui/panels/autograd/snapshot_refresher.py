@@ -1,4 +1,4 @@
-"""Requests the autograd graph of a run's last step while a panel is visible."""
+"""Requests the autograd graph of a run's last step, also of an earlier session's, while a panel is visible."""
 
 from __future__ import annotations
 
@@ -35,6 +35,7 @@ class SnapshotRefresher(QObject):
         self._timer.timeout.connect(self._update)
         runner.state_changed.connect(self._update)
         runner.snapshot_ready.connect(self._wait_after)
+        runner.stored_runs_changed.connect(self._update)
 
     def set_in_sight(self, in_sight: bool) -> None:
         self._is_in_sight = in_sight
@@ -45,6 +46,8 @@ class SnapshotRefresher(QObject):
 
     def _update(self, *_: object) -> None:
         runner, run = self._runner, self._runner.run
+        if runner.session is None:
+            self._request_stored()
         is_wanted = self._is_in_sight and run is not None and runner.session is not None and not self.is_held
         if is_wanted and runner.is_active:
             self._timer.start()
@@ -59,7 +62,15 @@ class SnapshotRefresher(QObject):
             self.requests += 1
             runner.request_snapshot(of_run=True)
 
+    def _request_stored(self) -> None:
+        """Before the first run of this session, show the last step of the newest earlier run."""
+        run = self._runner.newest_stored_run
+        if self._is_in_sight and not self.is_held and run is not None and self._shown != (run, run.step):
+            self._shown = (run, run.step)
+            self.requests += 1
+            self._runner.request_stored_snapshot(run)
+
     def _wait_after(self, snapshot: AutogradSnapshot) -> None:
         self._due = time.monotonic() + max(MIN_SECONDS, snapshot.seconds / COST_SHARE)
         if self._shown is not None and snapshot.step:
-            self._shown = (self._runner.run, snapshot.step)
+            self._shown = (self._runner.snapshot_run, snapshot.step)

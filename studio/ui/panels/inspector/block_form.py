@@ -14,8 +14,8 @@ from studio.ui.widgets.labels import label, line
 
 
 class BlockForm(QWidget):
-    def __init__(self, store: ScopeStore) -> None:
-        super().__init__()
+    def __init__(self, store: ScopeStore, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
         self.setObjectName("page")
         self._store = store
         column = QVBoxLayout(self)

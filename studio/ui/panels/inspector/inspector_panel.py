@@ -96,11 +96,12 @@ class InspectorPanel(QScrollArea):
             # setWidget would delete the form immediately, and the change may come from one of its fields.
             self.takeWidget().deleteLater()
         if names:
-            form = NodeForm(self._store, names, self._offers, self._several)
+            form = NodeForm(self._store, names, self._offers, self._several, self.viewport())
             form.reveal_requested.connect(self.ensureWidgetVisible)
             self.setWidget(form)
         else:
-            self.setWidget(BlockForm(self._store) if self._store.location else ProjectForm(self._store))
+            form_type = BlockForm if self._store.location else ProjectForm
+            self.setWidget(form_type(self._store, self.viewport()))
 
     def _fits(self, names: Sequence[str]) -> bool:
         """Whether the form is that of these nodes, in the shown graph."""

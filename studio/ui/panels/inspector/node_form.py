@@ -60,8 +60,9 @@ class NodeForm(QWidget):
         names: Sequence[str],
         offers: Sequence[RowFactory] = (),
         several: Callable[[], QWidget] | None = None,
+        parent: QWidget | None = None,
     ) -> None:
-        super().__init__()
+        super().__init__(parent)
         self.setObjectName("page")
         self._store = store
         self.names = tuple(names)
@@ -84,7 +85,8 @@ class NodeForm(QWidget):
         self._mark = header.mark
         self._mark.clicked.connect(self._go_to_problems)
         self.rows = [
-            ParameterRow(store.project, parameter, self._setting(parameter.name)) for parameter in _shared(self._kinds)
+            ParameterRow(store.project, parameter, self._setting(parameter.name), parent=self)
+            for parameter in _shared(self._kinds)
         ]
         self.promotions = self._promotions()
         self.initialization: InitializationSection | None = None

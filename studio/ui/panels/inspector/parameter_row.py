@@ -78,8 +78,15 @@ class ParameterRow(QWidget):
     Typing and arrow keys each merge into one undo step; every choice and every reset is a separate step.
     """
 
-    def __init__(self, store: ProjectStore, parameter: Parameter, setting: ParameterEdit, title: str = "") -> None:
-        super().__init__()
+    def __init__(
+        self,
+        store: ProjectStore,
+        parameter: Parameter,
+        setting: ParameterEdit,
+        title: str = "",
+        parent: QWidget | None = None,
+    ) -> None:
+        super().__init__(parent)
         self._store, self._setting = store, setting
         self.parameter = parameter
         self.field = CodeField(parameter) if parameter.is_code else _FIELDS.get(parameter.kind, TextField)(parameter)

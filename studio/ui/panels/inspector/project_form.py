@@ -17,8 +17,8 @@ _LINES = 5
 
 
 class ProjectForm(QWidget):
-    def __init__(self, store: ScopeStore) -> None:
-        super().__init__()
+    def __init__(self, store: ScopeStore, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
         self.setObjectName("page")
         self._store = store
         column = QVBoxLayout(self)
@@ -38,7 +38,7 @@ class ProjectForm(QWidget):
         self._description.finished.connect(store.end_gesture)
         column.addWidget(self._description)
         column.addWidget(line())
-        self._training = TrainingForm(store)
+        self._training = TrainingForm(store, self)
         column.addWidget(self._training)
         column.addWidget(line())
         column.addWidget(label("Model", "section"))

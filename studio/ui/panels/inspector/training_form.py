@@ -37,8 +37,8 @@ _NOTES = {
 
 
 class TrainingForm(QWidget):
-    def __init__(self, store: ScopeStore) -> None:
-        super().__init__()
+    def __init__(self, store: ScopeStore, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
         self._store = store
         self.rows: dict[str, ParameterRow] = {}
         column = QVBoxLayout(self)
@@ -47,12 +47,12 @@ class TrainingForm(QWidget):
         for title, names in _GROUPS.items():
             group = QVBoxLayout()
             group.setSpacing(6)
+            column.addLayout(group)
             group.addWidget(label(title, "section"))
             for name in names:
                 group.addWidget(self._row(TRAINING_SETTINGS[name]))
             if title in _NOTES:
                 group.addWidget(label(_NOTES[title], "dim", wrap=True))
-            column.addLayout(group)
         self.refresh()
 
     def refresh(self) -> None:
@@ -73,7 +73,7 @@ class TrainingForm(QWidget):
             return edits.set_training(document, **{name: value})
 
         setting = ParameterEdit(name, change, lambda document: change(document, parameter.default))
-        row = self.rows[name] = ParameterRow(self._store.project, parameter, setting, declared.title)
+        row = self.rows[name] = ParameterRow(self._store.project, parameter, setting, declared.title, self)
         return row
 
     def _offer_figures(self, document: Document) -> None:

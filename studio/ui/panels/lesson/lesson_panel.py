@@ -32,8 +32,8 @@ class LessonPanel(QWidget):
     back_requested = Signal()
     restart_requested = Signal()
 
-    def __init__(self) -> None:
-        super().__init__()
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
         self.setAccessibleName("Lesson")
         self.session: LessonSession | None = None
         self.view: LessonView | None = None

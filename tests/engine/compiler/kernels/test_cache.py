@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+import threading
 from pathlib import Path
 
 import numpy as np
@@ -123,3 +124,24 @@ def test_kernels_compile_in_the_background() -> None:
     kernel = compile(group.fused((2, 3), [group.add("mul", group.add("neg", x), 3.25)]))
     kernel.wait()
     assert kernel.ready
+
+
+def test_kernels_that_are_no_longer_referenced_are_not_compiled(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(kernel_cache.FOLDER_VARIABLE, str(tmp_path))
+    compiled = list[str]()
+    compiler, first = kernel_cache.KernelCompiler(), threading.Event()
+
+    def compile_after(module: kernel_cache.KernelModule, _: CompileProcess) -> None:
+        first.wait()
+        compiled.append(module.title)
+
+    monkeypatch.setattr(kernel_cache, "_compile", compile_after)
+    modules = [compiler.load(f"kernel = {title!r}", title) for title in ("one", "two", "three")]
+    assert compiler.load("kernel = 'two'", "two") is modules[1]
+    del modules[1]
+    first.set()
+    compiler.wait()
+    assert compiled == ["one", "three"]
+    assert [module.title for module in compiler.modules.values()] == ["one", "three"]

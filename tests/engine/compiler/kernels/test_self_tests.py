@@ -48,8 +48,7 @@ def results() -> tuple[bytes, str]:
     compiled = engine.compile(step)
     for _ in range(2):
         compiled(*given)
-    for module in list(COMPILER.modules.values()):
-        module._done.wait(120)
+    COMPILER.wait()
     found = compiled(*given).numpy().tobytes()
     return found, str(explain(compiled)(*given))
 

@@ -31,7 +31,7 @@ def test_a_run_is_measured_at_the_interval_of_its_document(
     document = digits()
     document = replace(document, training=replace(document.training, probe_steps=4))
     events = finished(session(document, out=tmp_path / "run", steps=12, inspects_data=False))
-    measured = [event.statistics for event in events if isinstance(event, Measured)]
+    measured = [event.read() for event in events if isinstance(event, Measured)]
     assert [each.step for each in measured] == [1, 4, 8, 12]
     read = RunStatistics(tmp_path / "run")
     assert read.steps().tolist() == [1, 4, 8, 12]
@@ -69,7 +69,7 @@ def test_a_resumed_run_has_the_statistics_of_one_that_was_not_interrupted(
 
 def test_a_run_without_a_folder_is_measured(session: Callable[..., TrainingSession]) -> None:
     events = finished(session(steps=2, probe_steps=1, inspects_data=False))
-    assert [event.statistics.step for event in events if isinstance(event, Measured)] == [1, 2]
+    assert [event.read().step for event in events if isinstance(event, Measured)] == [1, 2]
 
 
 def test_a_failure_is_reported_once(session: Callable[..., TrainingSession], monkeypatch: pytest.MonkeyPatch) -> None:

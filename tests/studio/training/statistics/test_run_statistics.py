@@ -143,6 +143,19 @@ def test_thinning_goes_on_after_a_resume(tmp_path: Path) -> None:
     assert set(np.diff(steps).tolist()) <= {interval, 2 * interval}
 
 
+def test_a_record_that_cannot_be_read_costs_no_other(tmp_path: Path) -> None:
+    def unreadable() -> np.ndarray:
+        raise MemoryError
+
+    file = StatisticsFile(tmp_path, LAYOUT)
+    file.append(20, numbers_of(20), has_gradients=True)
+    file.append_deferred(40, unreadable, has_gradients=False)
+    file.append(60, numbers_of(60), has_gradients=False)
+    file.write()
+    assert RunStatistics(tmp_path).steps().tolist() == [20, 60]
+    assert file.dropped == 1
+
+
 def test_records_are_kept_while_the_disk_refuses_them(tmp_path: Path) -> None:
     folder = tmp_path / "run"
     file = StatisticsFile(folder, LAYOUT)
