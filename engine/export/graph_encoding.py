@@ -111,7 +111,7 @@ def _check_symbols(inputs: Sequence[TracedValue]) -> None:
     names = {str(size) for value in inputs for size in value.spec.shape if isinstance(size, Dim)}
     wrong = sorted(name for name in names if not is_symbol_name(name))
     if wrong or len(names) > MAX_SYMBOLS:
-        problem = f"{wrong[0]!r} is no name of a size" if wrong else f"{len(names)} sizes are open"
+        problem = f"{wrong[0]!r} is not the name of a size" if wrong else f"{len(names)} sizes are open"
         raise ArtifactError(f"{problem}. Use up to {MAX_SYMBOLS} names of letters, digits and underscores.")
 
 

@@ -159,5 +159,5 @@ def test_unknown_inputs_of_open_sizes_are_refused(shapes: object, message: str) 
 
 
 def test_sizes_have_names() -> None:
-    with pytest.raises(ArtifactError, match="'batch size' is no name of a size"):
+    with pytest.raises(ArtifactError, match="'batch size' is not the name of a size"):
         export.export(lambda x: x + 1, engine.ones(2), dynamic_shapes=({0: "batch size"},))
