@@ -67,7 +67,7 @@ COMMANDS = {
     ),
     "export": (
         "studio.cli.export_command:export_project",
-        "Export a project as a Python package for PyTorch or the engine, or as an ONNX file.",
+        "Export a project as a Python package for PyTorch or the engine, an ONNX file, or an artifact.",
     ),
     "runs": ("studio.cli.runs_commands:COMMANDS", "List, compare and export the runs of a project."),
     "nodes": (
