@@ -49,6 +49,7 @@ EXAMPLES = {
     "runs list": "gradwire runs list digits.gradwire",
     "runs show": "gradwire runs show digits.gradwire 1 2",
     "runs export": "gradwire runs export digits.gradwire 1 -o points.csv",
+    "runs report": "gradwire runs report digits.gradwire 1",
 }
 EXIT_CODES = (
     ("0", "Done."),

@@ -1,4 +1,4 @@
-"""The commands `runs list`, `runs show` and `runs export`."""
+"""The commands `runs list`, `runs show`, `runs export` and `runs report`."""
 
 from __future__ import annotations
 
@@ -12,10 +12,13 @@ import typer
 
 from studio.cli.error_output import InputError, print_error, print_json, print_text
 from studio.cli.error_reporting import report_errors
-from studio.cli.shared_options import File, Json, runs_folder
+from studio.cli.progress_display import track_progress
+from studio.cli.shared_options import File, Json, Trust, project_folder, runs_folder
+from studio.export.run_report import write_run_report
+from studio.lowering.user_code.document_code import allow_code
 from studio.nodes.catalogue import catalogue
 from studio.training.runs.run_comparison import MISSING, ComparisonRow, compare_runs
-from studio.training.runs.run_export import export_snapshot, write_csv, write_csv_text, write_tensorboard
+from studio.training.runs.run_export import export_snapshot, run_reader, write_csv, write_csv_text, write_tensorboard
 from studio.training.runs.run_history import MetricsFollower, Run, RunFolder, run_from_stored
 
 COMMANDS = {
@@ -25,6 +28,7 @@ COMMANDS = {
         "Show a run's metrics, graph and settings, or compare two.",
     ),
     "export": ("studio.cli.runs_commands:export", "Export the metrics of runs as CSV or TensorBoard event files."),
+    "report": ("studio.cli.runs_commands:report", "Write a run as one HTML file: curves, graph, results by class."),
 }
 """The subcommands of `runs`."""
 
@@ -107,6 +111,30 @@ def export(
         print_json({"event": "exported", "runs": len(chosen), "out": str(out)})
 
 
+def report(
+    file: File,
+    name: Name,
+    out: Annotated[
+        Path | None,
+        typer.Option("--out", "-o", metavar="FILE", help="HTML file (default: PROJECT-run-NUMBER.html)."),
+    ] = None,
+    trust: Trust = False,
+    as_json: Json = False,
+) -> None:
+    with report_errors(as_json=as_json):
+        run = _find_run(_load_runs(file), name)
+        target = out or file.with_name(f"{file.stem}-run-{run.number}.html")
+        if trust:
+            allow_code(run.read_document())
+        work = write_run_report(run, run_reader(run), catalogue(), target, project=file.stem, base=project_folder(file))
+        for _ in track_progress(work, None, f"writing {target.name}", hidden=as_json):
+            pass
+    if as_json:
+        print_json({"event": "reported", "run": run.number, "out": str(target)})
+    else:
+        print_text(str(target))
+
+
 def _load_runs(file: Path) -> list[Run]:
     runs: list[Run] = []
     for stored in RunFolder(runs_folder(file)).scan():
@@ -173,4 +201,4 @@ def _format_value(value: Any) -> str:
     return f"{value:.6g}" if isinstance(value, float) else str(value).replace("\n", " ")
 
 
-__all__ = ["COMMANDS", "export", "list_runs", "show"]
+__all__ = ["COMMANDS", "export", "list_runs", "report", "show"]

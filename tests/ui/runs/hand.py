@@ -9,9 +9,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from PySide6.QtCore import QPoint, Qt
+from PySide6.QtCore import QPoint, Qt, QTimer
+from PySide6.QtGui import QContextMenuEvent
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QApplication, QTreeWidgetItem
+from PySide6.QtWidgets import QApplication, QMenu, QTreeWidgetItem
 
 from studio.document import edits
 from studio.document.files.project_templates import template
@@ -75,6 +76,33 @@ def rows(panel: RunsPanel) -> dict[str, list[str]]:
         assert item is not None
         walk(item)
     return found
+
+
+def press_in_menu(*titles: str) -> None:
+    """By keys, in the menu that is open and the menus in it."""
+    for title in titles:
+        menu = QApplication.activePopupWidget()
+        assert isinstance(menu, QMenu)
+        for _ in menu.actions():
+            QTest.keyClick(menu, Qt.Key.Key_Down)
+            if (at := menu.activeAction()) is not None and at.text() == title:
+                break
+        at = menu.activeAction()
+        assert at is not None and at.text() == title
+        QTest.keyClick(menu, Qt.Key.Key_Right if at.menu() is not None else Qt.Key.Key_Return)
+
+
+def choose_from_menu(panel: RunsPanel, name: str, *titles: str) -> None:
+    """By keys: open the menu of a run, and choose an action, in a menu within it."""
+    view = panel.list.view
+    model = view.model()
+    [index] = [found for row in range(model.rowCount()) if (found := model.index(row, 0)).data() == name]
+    view.setCurrentIndex(index)
+    view.setFocus()
+    center = view.visualRect(index).center()
+    event = QContextMenuEvent(QContextMenuEvent.Reason.Keyboard, center, view.viewport().mapToGlobal(center))
+    QTimer.singleShot(0, lambda: press_in_menu(*titles))
+    QApplication.sendEvent(view.viewport(), event)
 
 
 class Gate:

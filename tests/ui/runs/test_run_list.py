@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from PySide6.QtCore import QPoint, QRect, Qt, QTimer
-from PySide6.QtGui import QColor, QContextMenuEvent
+from PySide6.QtGui import QColor
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QLabel, QMenu, QToolButton
 from pytestqt.qtbot import QtBot
@@ -24,7 +24,7 @@ from studio.ui.panels.runs.runs_panel import RunsPanel
 from studio.ui.project.project import Project
 from studio.ui.theme import theme
 from studio.ui.window.main_window import MainWindow
-from tests.ui.runs.hand import names
+from tests.ui.runs.hand import choose_from_menu, names
 
 Opened = Callable[[MainWindow], tuple[Project, RunsPanel]]
 
@@ -197,31 +197,8 @@ def test_axis_choice_fits_a_small_window(window: MainWindow, opened: Opened) -> 
 # -- colors
 
 
-def press_in_menu(*titles: str) -> None:
-    """By keys, in the menu that is open and the menus in it."""
-    for title in titles:
-        menu = QApplication.activePopupWidget()
-        assert isinstance(menu, QMenu)
-        for _ in menu.actions():
-            QTest.keyClick(menu, Qt.Key.Key_Down)
-            if (at := menu.activeAction()) is not None and at.text() == title:
-                break
-        at = menu.activeAction()
-        assert at is not None and at.text() == title
-        QTest.keyClick(menu, Qt.Key.Key_Right if at.menu() is not None else Qt.Key.Key_Return)
-
-
 def choose_color(panel: RunsPanel, name: str, title: str) -> None:
-    """As with the menu key of the keyboard."""
-    view = panel.list.view
-    model = view.model()
-    [index] = [found for row in range(model.rowCount()) if (found := model.index(row, 0)).data() == name]
-    view.setCurrentIndex(index)
-    view.setFocus()
-    center = view.visualRect(index).center()
-    event = QContextMenuEvent(QContextMenuEvent.Reason.Keyboard, center, view.viewport().mapToGlobal(center))
-    QTimer.singleShot(0, lambda: press_in_menu("Color", title))
-    QApplication.sendEvent(view.viewport(), event)
+    choose_from_menu(panel, name, "Color", title)
 
 
 def swatch(panel: RunsPanel, name: str) -> str:

@@ -14,6 +14,7 @@ from PySide6.QtWidgets import QFileDialog, QWidget
 
 from studio.document.document_difference import reuse_equal_objects
 from studio.document.document_errors import FileError
+from studio.export.run_report import write_run_report
 from studio.training.reproduction.reproduce import Reproduction
 from studio.training.runs.run_export import ExportProgress, RunReader, run_reader, write_csv, write_tensorboard
 from studio.training.runs.run_history import UNFINISHED, Run
@@ -177,6 +178,22 @@ class RunActions(QObject):
         if folder and not self.jobs.is_busy:
             self._export(self.runs, write_tensorboard, Path(folder))
 
+    def can_report(self) -> bool:
+        run = self.run
+        return run is not None and run.folder is not None and not run.is_live and not self.jobs.is_busy
+
+    def save_report(self) -> None:
+        """Write the selected run as an HTML file that the user chooses."""
+        run = self.run
+        if run is None or not self.can_report():
+            return
+        path, _ = QFileDialog.getSaveFileName(self._window, "Export report", f"{run.name}.html", "HTML (*.html)")
+        if path and not self.jobs.is_busy:
+            target = Path(path)
+            store = self._store
+            work = write_run_report(run, run_reader(run), store.catalogue, target, project=store.name, base=store.base)
+            self._start_export(f"Writing the report of {run.name}", work, target)
+
     def reproduce(self) -> None:
         """Reduce the failed run to the smallest project that fails the same way, and open it."""
         if self.run is not None and self.can_reproduce():
@@ -267,7 +284,9 @@ class RunActions(QObject):
         self, runs: Sequence[Run], write: Callable[[Sequence[RunReader], Path], ExportProgress], target: Path
     ) -> None:
         """Write runs in a background thread. Reads the curves of runs that were never shown."""
+        self._start_export(f"Exporting {_count(runs)}", write([run_reader(run) for run in runs], target), target)
 
+    def _start_export(self, title: str, work: ExportProgress, target: Path) -> None:
         def on_finished(error: FileError | None) -> None:
             if error is not None:
                 self.status_message.emit(str(error))
@@ -277,7 +296,7 @@ class RunActions(QObject):
                     "Canceled. No files were written." if was_canceled else f"Exported to {target}"
                 )
 
-        self.jobs.start(f"Exporting {_count(runs)}", write([run_reader(run) for run in runs], target), on_finished)
+        self.jobs.start(title, work, on_finished)
 
 
 def _count(runs: Sized) -> str:
@@ -388,6 +407,12 @@ RUN_ACTIONS = (
             "Export TensorBoard event files…"
         ), RunActions.save_tensorboard, RunActions.can_export, "external",
         help="Export the curves of the selected runs for TensorBoard",
+    ),
+    RunAction(
+        "report", "Export report…", RunActions.save_report, RunActions.can_report, "file",
+        help="Write curves, graph, results by class and settings of this run as one HTML file",
+        reason="Select one run that has ended, while no file operation runs",
+        words="save html page confusion matrix share print",
     ),
     RunAction(
         "reproduce", "Make minimal reproduction", RunActions.reproduce, RunActions.can_reproduce, "split",
