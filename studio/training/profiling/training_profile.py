@@ -141,7 +141,8 @@ def _warm_up(task: fit.Task, events: fit.Training, kernels: KernelWait) -> Gener
             continue
         seconds, count = event.seconds, count + 1
         yield from kernels.stages()
-        yield ProfileStage("warming up", count, _WARM_UP_STEPS)
+        # How many more steps it takes until plans are settled is unknown.
+        yield ProfileStage("warming up", count, _WARM_UP_STEPS if count <= _WARM_UP_STEPS else 0)
         if (count >= _WARM_UP_STEPS and _is_settled(task)) or count == _MAX_WARM_UP_STEPS:
             break
     return seconds

@@ -45,6 +45,8 @@ class DockArea(QObject):
         super().__init__(window)
         self._window = window
         self._hidden_layout: QByteArray | None = None
+        self._bottom_height = _BOTTOM_SIZE.height()
+        self._has_default_sizes = True
         window.setDockOptions(
             QMainWindow.DockOption.AnimatedDocks
             | QMainWindow.DockOption.AllowNestedDocks
@@ -93,9 +95,8 @@ class DockArea(QObject):
             self._window.tabifyDockWidget(self[other], self[name])
         for dock in self:
             dock.setVisible(dock.objectName() not in _BESIDE)
-        widths = [size.width() for _, size, _ in _SIDES.values()]
-        self._window.resizeDocks([self[name] for name in _SIDES], widths, Qt.Orientation.Horizontal)
-        self._window.resizeDocks([bottom[0]], [_BOTTOM_SIZE.height()], Qt.Orientation.Vertical)
+        self._bottom_height = _BOTTOM_SIZE.height()
+        self._set_default_sizes()
         bottom[0].raise_()
         self._schedule_update()
 
@@ -111,6 +112,10 @@ class DockArea(QObject):
         if self._hidden_layout is not None:
             layout, self._hidden_layout = self._hidden_layout, None
             self._window.restoreState(layout, LAYOUT_VERSION)
+            if self._has_default_sizes:
+                # Qt may save other sizes of docks that were hidden before the window was shown.
+                self._set_default_sizes()
+        self._has_default_sizes = False
 
     def layout(self) -> QByteArray:
         """The current layout, to save for the next start."""
@@ -118,7 +123,7 @@ class DockArea(QObject):
 
     def restore(self, layout: QByteArray) -> None:
         """Restore a saved layout. A layout that does not match is ignored."""
-        self._window.restoreState(layout, LAYOUT_VERSION)
+        self._has_default_sizes = not self._window.restoreState(layout, LAYOUT_VERSION)
         self._schedule_update()
 
     def widen(self, name: str, width: int) -> None:
@@ -133,10 +138,17 @@ class DockArea(QObject):
         """
         is_narrow = size.width() < _NARROW
         if is_narrow:
-            self._window.resizeDocks([self["runs"]], [size.height() // 4], Qt.Orientation.Vertical)
+            self._bottom_height = size.height() // 4
+            self._window.resizeDocks([self["runs"]], [self._bottom_height], Qt.Orientation.Vertical)
             for name in _SIDES:
                 self[name].hide()
         return is_narrow
+
+    def _set_default_sizes(self) -> None:
+        self._has_default_sizes = True
+        widths = [size.width() for _, size, _ in _SIDES.values()]
+        self._window.resizeDocks([self[name] for name in _SIDES], widths, Qt.Orientation.Horizontal)
+        self._window.resizeDocks([self["runs"]], [self._bottom_height], Qt.Orientation.Vertical)
 
     def _schedule_update(self, *_: object) -> None:
         self._update_timer.start()

@@ -240,6 +240,15 @@ def test_kernels_that_never_become_ready_are_waited_for_once(
     assert "not compiled after 0.2 seconds without progress" in note
 
 
+def test_the_progress_never_passes_its_total(digits: Callable[..., Document], monkeypatch: pytest.MonkeyPatch) -> None:
+    """While plans settle, more steps are trained than planned; their number is unknown."""
+    monkeypatch.setattr(training_profile, "_is_settled", lambda _: False)
+    monkeypatch.setattr(training_profile, "_MAX_WARM_UP_STEPS", 6)
+    *stages, _ = profile_project(check(digits(), catalogue()), steps=2, eager=True)
+    warming_up = [stage for stage in stages if isinstance(stage, ProfileStage) and stage.what == "warming up"]
+    assert [(stage.done, stage.total) for stage in warming_up] == [(1, 3), (2, 3), (3, 3), (4, 0), (5, 0), (6, 0)]
+
+
 def test_a_failing_step_names_its_node(digits: Callable[..., Document], monkeypatch: pytest.MonkeyPatch) -> None:
     def failing(*arguments: object) -> None:
         raise DataError("the batch is damaged")

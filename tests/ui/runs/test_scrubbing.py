@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import combinations
 from pathlib import Path
 
 import numpy as np
@@ -10,7 +11,7 @@ import pytest
 from msgspec.structs import replace
 from PySide6.QtCore import QPoint, QPointF, Qt, QTimer
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QApplication, QMenu
+from PySide6.QtWidgets import QApplication, QMenu, QWidget
 from pytestqt.qtbot import QtBot
 
 from studio.document.files import project_files
@@ -28,6 +29,7 @@ from studio.ui.window.main_window import MainWindow
 from tests.ui.runs.hand import MakeRun, digits, recorded
 
 OpenProject = Callable[[], tuple[Project, RunsPanel]]
+DIRECT_CHILDREN = Qt.FindChildOption.FindDirectChildrenOnly
 FIGURES = ("mean", "std", "norm", "nan", "infinite", "gradient")
 
 
@@ -316,3 +318,41 @@ def test_the_canvas_follows_a_running_run_and_goes_back_in_it(
     assert colors.values.nodes == {"logits": 7.0, "hidden": 7.0}
     window.commands.run("run.stop")
     qtbot.waitUntil(lambda: project.runner.state == "stopped")
+
+
+def overlapping(widget: QWidget) -> list[tuple[QWidget, QWidget]]:
+    """Pairs of visible children that are drawn over each other."""
+    children = [child for child in widget.findChildren(QWidget, options=DIRECT_CHILDREN) if child.isVisible()]
+    return [(one, two) for one, two in combinations(children, 2) if one.geometry().intersects(two.geometry())]
+
+
+def test_the_shown_step_is_readable_in_a_small_window(
+    window: MainWindow, opened: tuple[Project, RunsPanel], qtbot: QtBot
+) -> None:
+    """The legend has a second row, and the bar above the plots short buttons."""
+    window.resize(1024, 700)
+    project, panel = opened
+    legend, bar = window.project_views[project].color_by.legend, panel.moment_bar
+    one_row = legend.height()
+    for _ in range(2):
+        QTest.keyClick(window, Qt.Key.Key_Comma, Qt.KeyboardModifier.AltModifier)
+    assert legend.source.text() == bar.text.text() == "Run 1, step 60"
+    qtbot.waitUntil(lambda: bar.follow.text() == "Follow" and legend.height() > one_row)
+    QApplication.processEvents()
+    for label in (legend.source, bar.text):
+        assert label.width() >= label.sizeHint().width(), "the step is not cut off"
+    assert overlapping(legend) == overlapping(bar) == []
+    menu = bar.compare.menu()
+    QTimer.singleShot(0, lambda: choose(menu, "Last measured step"))
+    QTest.mouseClick(bar.compare, Qt.MouseButton.LeftButton)
+    assert legend.source.text() == "Run 1, step 60 compared with step 80" and not bar.stop.isVisible()
+    QApplication.processEvents()
+    assert overlapping(legend) == overlapping(bar) == []
+    QTimer.singleShot(0, lambda: choose(menu, "Stop comparing"))
+    QTest.mouseClick(bar.compare, Qt.MouseButton.LeftButton)
+    assert project.moment.base is None
+    QTest.mouseClick(bar.follow, Qt.MouseButton.LeftButton)
+    assert project.moment.is_live
+    window.resize(1600, 900)
+    qtbot.waitUntil(lambda: legend.height() == one_row and bar.compare.text() == "Compare with…")
+    assert bar.compare.toolButtonStyle() == Qt.ToolButtonStyle.ToolButtonTextOnly

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
-from PySide6.QtCore import QEvent, QObject, QPointF, QRect, QTimer, Signal
+from PySide6.QtCore import QEvent, QObject, QPoint, QPointF, QRect, QTimer, Signal
 from PySide6.QtGui import QAction
 
 from studio.training.probing.node_times import NodeTime
@@ -373,9 +373,8 @@ class ColorBy(QObject):
         if not has_legend:
             placement.set_reserved_area(QRect(), "colors")
             return
-        size = self.legend.sizeHint()
-        width = min(size.width(), view.viewport().width() - 2 * _EDGE)
-        self.legend.setGeometry(_EDGE, view.viewport().height() - _EDGE - size.height(), width, size.height())
+        size = self.legend.size_within(view.viewport().width() - 2 * _EDGE)
+        self.legend.setGeometry(QRect(QPoint(_EDGE, view.viewport().height() - _EDGE - size.height()), size))
         placement.set_reserved_area(self.legend.geometry(), "colors")
 
 

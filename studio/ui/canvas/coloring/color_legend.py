@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QFrame, QHBoxLayout, QWidget
+from PySide6.QtCore import QSize, Qt
+from PySide6.QtWidgets import QFrame, QHBoxLayout, QVBoxLayout, QWidget
 
 from studio.training.statistics.color_scale import BROKEN, NO_FIGURE, Shade
 from studio.ui.canvas.coloring.color_chooser import ColorChooser
@@ -16,6 +16,7 @@ from studio.ui.widgets.labels import ElidedLabel, label
 
 _CLASSES = 4
 """Maximum number of classes with a name."""
+_SPACING = 8
 
 
 class ColorLegend(QFrame):
@@ -40,9 +41,16 @@ class ColorLegend(QFrame):
         self.setCursor(Qt.CursorShape.ArrowCursor)
         self.setAccessibleName("Legend of the colors")
         self.chooser = chooser
-        row = self._row = QHBoxLayout(self)
-        row.setContentsMargins(4, 3, 4, 3)
-        row.setSpacing(8)
+        column = self._column = QVBoxLayout(self)
+        column.setContentsMargins(4, 3, 4, 3)
+        column.setSpacing(0)
+        row, source_row = self._row, self._source_row = QHBoxLayout(), QHBoxLayout()
+        row.setSpacing(_SPACING)
+        source_row.setContentsMargins(_SPACING, 0, 0, 0)
+        source_row.setSpacing(_SPACING)
+        column.addLayout(row)
+        column.addLayout(source_row)
+        self._has_two_rows = False
         row.addWidget(chooser)
         self.low, self.high = label(""), label("")
         self.bar = ColorScaleBar(describe)
@@ -65,6 +73,7 @@ class ColorLegend(QFrame):
             bar.hovered.connect(highlight)
         self.action = buttons.text_button("Measure", self._act, kind="link")
         row.addWidget(self.action)
+        row.addStretch()
         self._run: Callable[[], object] = lambda: None
         self.close_button = buttons.icon_button("close", "Remove the colors", hide, token="text-dim", size=12)
         self.close_button.setProperty("kind", "small")
@@ -112,6 +121,27 @@ class ColorLegend(QFrame):
         self._run = run or (lambda: None)
         self._fit()
 
+    def size_within(self, width: int) -> QSize:
+        """The size for this width: where the figures come from is in a second row if one row is too wide."""
+        margins = self._column.contentsMargins()
+        needed = self._row.sizeHint().width() + margins.left() + margins.right()
+        if not self._source_row.isEmpty():
+            needed += self._source_row.sizeHint().width()  # its margin is as wide as the space in one row
+        self._set_two_rows(needed > width)
+        size = self.sizeHint()
+        return QSize(min(size.width(), width), size.height())
+
+    def _set_two_rows(self, has_two_rows: bool) -> None:
+        if has_two_rows == self._has_two_rows:
+            return
+        self._has_two_rows = has_two_rows
+        for widget in (self.source, self.action):
+            if has_two_rows:
+                self._source_row.addWidget(widget)
+            else:
+                self._row.insertWidget(self._row.indexOf(self.close_button) - 1, widget)
+        self._fit()
+
     def _act(self) -> None:
         self._run()
 
@@ -143,7 +173,7 @@ class ColorLegend(QFrame):
             widget.setVisible(has_broken)
 
     def _fit(self) -> None:
-        self._row.activate()
+        self._column.activate()
         self.adjustSize()
 
 
