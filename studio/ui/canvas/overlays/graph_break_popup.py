@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from PySide6.QtCore import QPoint, QPointF, QRect, QSize, Qt, Signal
 from PySide6.QtGui import QKeyEvent, QMouseEvent, QWheelEvent
-from PySide6.QtWidgets import QApplication, QFrame, QHBoxLayout, QProgressBar, QPushButton, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QFrame, QHBoxLayout, QProgressBar, QPushButton, QVBoxLayout, QWidget
 
 from engine.compiler.break_reasons import REASONS
 from engine.compiler.explanation import GraphBreak
@@ -71,22 +71,27 @@ class GraphBreakPopup(QFrame):
         self._focus_first()
 
     @property
+    def is_open(self) -> bool:
+        """Whether it is shown as soon as its canvas is: in a project behind another tab, `isVisible` is false."""
+        return not self.isHidden()
+
+    @property
     def is_gone(self) -> bool:
         """Whether the node of the break no longer exists."""
         return self._mender.source(self.path) is None and bool(self.path) and self._was_code
 
     def close_popup(self) -> None:
         """Hide the popup. A search ends; a measurement goes on."""
-        if self.isVisible():
+        if self.is_open:
             self._mender.cancel_search()
             self.hide()
             self.closed.emit()
 
     def refresh(self, *_: object) -> None:
         """Show the current state of the break."""
-        if not self.isVisible() or self._break is None:
+        if not self.is_open or self._break is None:
             return
-        focused = QApplication.focusWidget()
+        focused = self.window().focusWidget()  # the one that gets the focus back, if another window has it
         had_focus = focused is not None and (focused is self or self.isAncestorOf(focused))
         first = self._first_button()
         self._show_break(self._break)
