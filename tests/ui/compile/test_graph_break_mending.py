@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 import pytest
 from PySide6.QtCore import QPoint, Qt
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QApplication, QMenu, QTabBar
+from PySide6.QtWidgets import QApplication, QMenu, QTabBar, QWidget
 from pytestqt.qtbot import QtBot
 
 from engine.compiler import Explanation
@@ -162,6 +162,29 @@ def test_popup_shows_what_was_measured_while_another_project_was_in_front(
     window.canvas.setFocus()
     QTest.keyClick(window.canvas, Qt.Key.Key_Escape)
     assert not popup.isVisible()
+
+
+def test_popup_fits_into_a_small_window(
+    qtbot: QtBot, window: MainWindow, project: Project, popup: GraphBreakPopup, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its buttons stay in reach of the mouse, and come back to full size in a larger window."""
+    monkeypatch.setattr(graph_break_mender, "measure_gain", _endless)
+    canvas = window.canvas
+    assert canvas is not None
+    full = popup.size()
+    window.resize(1024, 700)
+    qtbot.waitUntil(lambda: popup.width() < full.width())
+    for _ in range(2):
+        assert canvas.viewport().rect().contains(popup.geometry())
+        for button in filter(QWidget.isVisible, (popup.apply, popup.cancel, popup.details)):
+            assert popup.rect().contains(button.geometry())
+        if popup.apply.isVisible():
+            click(popup.apply)
+            qtbot.waitUntil(lambda: "50%" in popup.status.text())
+    click(popup.cancel)
+    QTest.keyClick(window, Qt.Key.Key_Z, CTRL)
+    window.resize(1400, 900)
+    qtbot.waitUntil(lambda: popup.size() == full)
 
 
 def test_undo_brings_the_mark_back(

@@ -21,6 +21,7 @@ from studio.ui.widgets.labels import label
 _WIDTH = 540
 _MARGIN = 8
 _GAP = 6
+_MIN_CODE_HEIGHT = 44
 
 
 class GraphBreakPopup(QFrame):
@@ -42,7 +43,6 @@ class GraphBreakPopup(QFrame):
         self.setAccessibleName("Graph break")
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self.setCursor(Qt.CursorShape.ArrowCursor)
-        self.setFixedWidth(_WIDTH)
         self._title = label("", "heading", wrap=True)
         self._reason = label("", wrap=True)
         self._cost = label("", "dim", wrap=True)
@@ -109,15 +109,31 @@ class GraphBreakPopup(QFrame):
         parent = self.parentWidget()
         if parent is None or not self.isVisible():
             return
-        self._column.activate()
-        size = QSize(_WIDTH, max(self._column.totalHeightForWidth(_WIDTH), self._column.totalMinimumSize().height()))
         room = parent.rect().adjusted(_MARGIN, _MARGIN, -_MARGIN, -_MARGIN)
+        size = self._fitting_size(room.size())
         anchor = self._to_view(self._anchor).toPoint()
         top = anchor.y() + _GAP
         if top + size.height() > room.bottom():
             top = max(room.top(), min(anchor.y() - 4 * _GAP - size.height(), room.bottom() - size.height()))
         left = min(max(anchor.x() - size.width() // 2, room.left()), max(room.right() - size.width(), room.left()))
         self.setGeometry(QRect(QPoint(left, top), size))
+
+    def _fitting_size(self, room: QSize) -> QSize:
+        """The size of the popup in a canvas. In a small one, the code scrolls, so that the buttons stay in reach."""
+        width = min(_WIDTH, room.width())
+        self.setFixedWidth(width)
+        code = self.difference.sizeHint().height()
+        self.difference.setFixedHeight(code)
+        self._column.activate()
+        height = self._needed_height(width)
+        if height > room.height() and not self.difference.isHidden():
+            self.difference.setFixedHeight(max(code - (height - room.height()), _MIN_CODE_HEIGHT))
+            self._column.activate()
+            height = self._needed_height(width)
+        return QSize(width, height)
+
+    def _needed_height(self, width: int) -> int:
+        return max(self._column.totalHeightForWidth(width), self._column.totalMinimumSize().height())
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         if event.key() == Qt.Key.Key_Escape:
