@@ -53,6 +53,10 @@ class GuardInfo:
     """Whether the segment writes to it."""
 
 
+COMPILING = "compiling; until then NumPy computes the same values"
+"""Note of a kernel that compiles in the background."""
+
+
 @dataclass(frozen=True, slots=True)
 class KernelInfo:
     """One step of a plan: a generated kernel, or a call of NumPy, BLAS or a hand-written kernel."""
@@ -68,6 +72,11 @@ class KernelInfo:
     """Generated code; empty for other steps."""
     note: str
     """Why it is not in a generated kernel, or the state of its kernel."""
+
+    @property
+    def is_compiling(self) -> bool:
+        """Whether its kernel was still compiling when this was read."""
+        return self.note == COMPILING
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from engine.compiler.explanation_data import COMPILING
 from engine.compiler.ir import IRNode, IRValue
 from engine.compiler.kernels import CpuKernel, FusedGroup, lowering_failure
 from engine.graph import SourceLocation
@@ -56,7 +57,7 @@ def describe_kernel(fused: FusedGroup, kernel: CpuKernel) -> StepDescription:
     """Describes a generated kernel."""
     names = tuple(node.op.name for node in fused.nodes)
     reads, makes = tuple(map(_text, fused.inputs)), tuple(map(_text, fused.outputs))
-    note = "" if kernel.ready else kernel.failure or "compiling; until then NumPy computes the same values"
+    note = "" if kernel.ready else kernel.failure or COMPILING
     return StepDescription(names, "kernel", reads, makes, source_lines(fused.nodes), kernel.source, note)
 
 

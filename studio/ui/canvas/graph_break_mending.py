@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QEvent, QObject, QPoint, QPointF, Signal
+from PySide6.QtCore import QEvent, QObject, QPoint, QPointF, Qt, Signal
+from PySide6.QtGui import QKeyEvent
 from PySide6.QtWidgets import QMenu
 
 from studio.training.regions import RegionBreak
@@ -40,6 +41,7 @@ class GraphBreakMending(QObject):
         store.document_changed.connect(self._follow_document)
         view.camera.changed.connect(self.popup.place)
         view.store.location_changed.connect(self.popup.close_popup)
+        view.installEventFilter(self)
         view.viewport().installEventFilter(self)
 
     def open(self, index: int) -> None:
@@ -66,7 +68,13 @@ class GraphBreakMending(QObject):
             self._open_among(explainer.map_of(self._view.store).breaks)
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
-        """A click on the canvas closes the popup; the overlay handles those on markers before."""
+        """A click on the canvas and Escape close the popup; the overlay handles clicks on markers before."""
+        if watched is self._view:
+            is_escape = isinstance(event, QKeyEvent) and event.key() == Qt.Key.Key_Escape
+            if is_escape and event.type() == QEvent.Type.KeyPress and self.popup.isVisible():
+                self.popup.close_popup()
+                return True
+            return False
         if event.type() == QEvent.Type.MouseButtonPress and self.popup.isVisible():
             self.popup.close_popup()
         elif event.type() == QEvent.Type.Resize:
@@ -101,7 +109,7 @@ class GraphBreakMending(QObject):
             self._open_among(explainer.map_of(self._view.store).breaks)
 
     def _follow_document(self, *_: object) -> None:
-        if self.popup.isVisible() and self.popup.path and self.popup.is_gone:
+        if self.popup.is_open and self.popup.path and self.popup.is_gone:
             self.popup.close_popup()
         else:
             self.popup.refresh()

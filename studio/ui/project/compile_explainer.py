@@ -10,7 +10,7 @@ from dataclasses import replace
 from statistics import median
 from typing import Literal
 
-from PySide6.QtCore import QObject, Signal
+from PySide6.QtCore import QObject, QTimer, Signal
 
 from engine import fit
 from engine.compiler import Explanation
@@ -29,6 +29,8 @@ _SAMPLES = 15
 """Number of recent step times; their median is shown, because single steps are disturbed by other load."""
 _EARLIER = 4
 """Explanations of earlier versions that are kept, for undo and redo."""
+_KERNELS_MS = 700
+"""Interval to look for kernels that became ready without a step, because the run is paused or over."""
 _JOIN_TIMEOUT = 5.0
 """Seconds to wait for the thread when the project is closed."""
 
@@ -64,6 +66,10 @@ class CompileExplainer(QObject):
         self.is_live = False
         """Whether the explanation comes from the steps of a run."""
         self._item_ready.connect(self._on_item)
+        self._kernel_timer = QTimer(self)
+        self._kernel_timer.setSingleShot(True)
+        self._kernel_timer.setInterval(_KERNELS_MS)
+        self._kernel_timer.timeout.connect(self._read_kernels)
         store.document_changed.connect(self._update_stale)
         runner.events.connect(self._follow)
 
@@ -130,10 +136,13 @@ class CompileExplainer(QObject):
         (self._watchers.add if watching else self._watchers.discard)(viewer)
         if watching and self._has_unread_state:
             self._read_run()
+        elif watching:
+            self._follow_kernels()
 
     def close(self) -> None:
         """Stop the thread. The explainer must not be used afterwards."""
         self._current_request = 0
+        self._kernel_timer.stop()
         if self._thread is not None:
             self._thread.join(_JOIN_TIMEOUT)
 
@@ -161,6 +170,19 @@ class CompileExplainer(QObject):
             return
         self._requested_document = run.document
         self._begin(_read(self._runner.explanation))
+
+    def _follow_kernels(self) -> None:
+        """Read the run again while kernels compile. Without steps, no event says that they are ready."""
+        if self._watchers and self.is_live and self.explanation and _is_compiling(self.explanation):
+            self._kernel_timer.start()
+
+    def _read_kernels(self) -> None:
+        if not self.is_live or not self._watchers or self.state == "working":
+            return
+        if self._runner.state == "running":
+            self._kernel_timer.start()  # its events are followed
+        else:
+            self._read_run()
 
     # -- background thread
 
@@ -218,12 +240,16 @@ class CompileExplainer(QObject):
                 found = replace(found, eager_seconds=previous.eager_seconds)
         if previous and before and now and not is_same_step(before, now):
             self._earlier.append((before, previous))
+        if live and self.is_live and self.state == "ready" and found == previous:
+            self._follow_kernels()
+            return
         self.explanation, self.document, self._map = found, self._requested_document, None
         self.is_live = live
         self.problem = ""
         self._stale = self._is_outdated()
         if live:
             self._set_state("ready")
+            self._follow_kernels()
         else:
             self.changed.emit()
 
@@ -286,6 +312,11 @@ def _op_counts(found: Explanation) -> list[int]:
 def _eager_bytes(found: Explanation) -> int:
     """Sum of the peak bytes of the segments if ops ran one by one: a measure of the batch size."""
     return sum(segment.held for segment in found.segments)
+
+
+def _is_compiling(found: Explanation) -> bool:
+    """Whether kernels of the step are still compiling."""
+    return any(kernel.is_compiling for segment in found.segments for kernel in segment.kernels)
 
 
 def _uncompiled_kernels(found: Explanation) -> int:

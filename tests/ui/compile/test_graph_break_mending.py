@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import threading
+from collections.abc import Callable, Iterator
 
 import pytest
 from PySide6.QtCore import QPoint, Qt
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QApplication, QMenu
+from PySide6.QtWidgets import QApplication, QMenu, QTabBar, QWidget
 from pytestqt.qtbot import QtBot
 
 from engine.compiler import Explanation
@@ -130,6 +131,60 @@ def test_break_is_mended_with_the_mouse(
 def _endless(*_: object) -> object:
     while True:
         yield step_gain.GainProgress("timing", 0.5)
+
+
+def test_popup_shows_what_was_measured_while_another_project_was_in_front(
+    qtbot: QtBot, window: MainWindow, project: Project, popup: GraphBreakPopup, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The popup comes back with its tab, in its current state, and Escape on the canvas closes it."""
+    goes_on = threading.Event()
+
+    def measure(*_: object) -> Iterator[object]:
+        yield step_gain.GainProgress("timing", 0.5)
+        while not goes_on.is_set():
+            yield step_gain.GainProgress("timing", 0.5)
+        yield StepGain(2e-3, 1e-3, 9, 60, 0)
+
+    monkeypatch.setattr(graph_break_mender, "measure_gain", measure)
+    click(popup.apply)
+    qtbot.waitUntil(lambda: "50%" in popup.status.text())
+    window.open_projects.from_template(template("digits-mlp"))
+    assert not popup.isVisible()
+    goes_on.set()
+    applied = project.break_mender.applied("balance")
+    assert applied is not None
+    qtbot.waitUntil(lambda: applied.state == "measured")
+    tabs = next(each for each in window.findChildren(QTabBar) if each.tabText(0).startswith("Write a layer"))
+    QTest.mouseClick(tabs, LEFT, pos=tabs.tabRect(0).center())
+    assert popup.isVisible() and popup.status.text().startswith("One step: 2 ms → 1 ms")
+    assert popup.again.isVisible() and not popup.cancel.isVisible()
+    assert window.canvas is not None
+    window.canvas.setFocus()
+    QTest.keyClick(window.canvas, Qt.Key.Key_Escape)
+    assert not popup.isVisible()
+
+
+def test_popup_fits_into_a_small_window(
+    qtbot: QtBot, window: MainWindow, project: Project, popup: GraphBreakPopup, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its buttons stay in reach of the mouse, and come back to full size in a larger window."""
+    monkeypatch.setattr(graph_break_mender, "measure_gain", _endless)
+    canvas = window.canvas
+    assert canvas is not None
+    full = popup.size()
+    window.resize(1024, 700)
+    qtbot.waitUntil(lambda: popup.width() < full.width())
+    for _ in range(2):
+        assert canvas.viewport().rect().contains(popup.geometry())
+        for button in filter(QWidget.isVisible, (popup.apply, popup.cancel, popup.details)):
+            assert popup.rect().contains(button.geometry())
+        if popup.apply.isVisible():
+            click(popup.apply)
+            qtbot.waitUntil(lambda: "50%" in popup.status.text())
+    click(popup.cancel)
+    QTest.keyClick(window, Qt.Key.Key_Z, CTRL)
+    window.resize(1400, 900)
+    qtbot.waitUntil(lambda: popup.size() == full)
 
 
 def test_undo_brings_the_mark_back(

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from PySide6.QtCore import Qt, QTimer
 from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QTabBar
 from pytestqt.qtbot import QtBot
 
 from engine import fit
+from engine.compiler import Explanation
+from engine.compiler.explanation_data import COMPILING
 from studio.document import edits
 from studio.ui.canvas.coloring.compile_overlay import CompileOverlay
 from studio.ui.panels.compile.compile_panel import CompilePanel
@@ -104,3 +109,51 @@ def test_badge_of_a_short_run_stops_reporting_progress(
         assert badge.isVisible()
         assert badge.text().strip() == "Run ended before compilation finished"
         assert "NumPy" in badge.toolTip()
+
+
+def test_kernels_that_compile_after_a_run_become_ready(
+    qtbot: QtBot,
+    window: MainWindow,
+    endless: Project,
+    panel: CompilePanel,
+    whole: Explanation,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """No step follows that could report them."""
+    states = [_with_note(whole, COMPILING), _with_note(whole, COMPILING), _with_note(whole, "")]
+    window.commands.run("run.step")
+    qtbot.waitUntil(lambda: endless.runner.state == "paused")
+    stop(qtbot, window, endless)
+    monkeypatch.setattr(endless.runner, "explanation", lambda: states.pop(0) if len(states) > 1 else states[0])
+    endless.explainer._has_unread_state = True
+    for title in ("Runs", "Compile"):
+        bar, index = _tab_of(window, title)
+        QTest.mouseClick(bar, Qt.MouseButton.LeftButton, pos=bar.tabRect(index).center())
+    qtbot.waitUntil(lambda: _times_of_kernels(panel) == {"compiling"})
+    qtbot.waitUntil(lambda: _times_of_kernels(panel) == {""})
+    assert panel.header.figures["Kernels"].text.endswith("ready")
+    assert not endless.explainer._kernel_timer.isActive()
+
+
+def test_a_kernel_that_failed_is_not_shown_as_compiling(panel: CompilePanel, whole: Explanation) -> None:
+    panel.outline.show_explanation(_with_note(whole, "no C compiler was found"))
+    assert _times_of_kernels(panel) == {"failed"}
+
+
+def _with_note(found: Explanation, note: str) -> Explanation:
+    [segment] = found.segments
+    kernels = tuple(replace(each, note=note) if each.kind == "kernel" else each for each in segment.kernels)
+    return replace(found, segments=(replace(segment, kernels=kernels),))
+
+
+def _times_of_kernels(panel: CompilePanel) -> set[str]:
+    return {item.text(3) for key, item in panel.outline._items() if key.kind == "kernel"}
+
+
+def _tab_of(window: MainWindow, title: str) -> tuple[QTabBar, int]:
+    return next(
+        (bar, index)
+        for bar in window.findChildren(QTabBar)
+        for index in range(bar.count())
+        if bar.tabText(index) == title and bar.isVisible()
+    )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 from PySide6.QtCore import QPoint, QRect, QSize, Qt
+from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QWidget
 from pytestqt.qtbot import QtBot
 
@@ -14,6 +15,7 @@ from studio.ui.window.lessons.card_placement import place_card
 from studio.ui.window.lessons.lesson_actions import FIRST
 from studio.ui.window.lessons.lesson_guide import LessonGuide
 from studio.ui.window.main_window import MainWindow
+from tests.ui.canvas.mouse_and_keyboard import MouseAndKeyboard
 from tests.ui.conftest import MakeWindow
 from tests.ui.test_fields import WindowUser
 
@@ -136,6 +138,27 @@ def test_the_arrow_keys_and_tab_reach_everything(
     assert not card.isVisible() and canvas.hasFocus() and window.docks["lesson"].isVisible()
     window.commands.run("help.step-card")
     assert card.isVisible()
+
+
+def test_next_is_emphasized_once_the_step_is_done(
+    window: MainWindow, user: WindowUser, qtbot: QtBot, guide: LessonGuide
+) -> None:
+    """As in the Lesson panel. A step that is already done says so when the learner goes back to it."""
+    project, card, session = start(window, user, qtbot), guide.card, window.lessons.session
+    assert session is not None and STEPS[0].conditions
+    assert card.next.property("kind") != "primary" and card.number.text() == f"1 of {len(STEPS)}"
+    user.click(card.next)
+    user.click(card.back)
+    assert card.next.property("kind") != "primary", "leaving a step does not complete it"
+    assert window.canvas is not None
+    canvas = MouseAndKeyboard(window.canvas)
+    QTest.mouseClick(window.canvas.viewport(), Qt.MouseButton.LeftButton, pos=canvas.node("hidden"))
+    assert project.store.selection == {"hidden"}
+    qtbot.waitUntil(lambda: card.next.property("kind") == "primary")
+    wait_for_step(window, qtbot, 2)
+    assert card.next.property("kind") != "primary"
+    user.click(card.back)
+    assert card.next.property("kind") == "primary" and card.number.text() == f"Done · 1 of {len(STEPS)}"
 
 
 def test_closing_and_opening_goes_on_where_it_was_left(

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from PySide6.QtCore import QPoint, QPointF, QRect, QSize, Qt, Signal
 from PySide6.QtGui import QKeyEvent, QMouseEvent, QWheelEvent
-from PySide6.QtWidgets import QApplication, QFrame, QHBoxLayout, QProgressBar, QPushButton, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QFrame, QHBoxLayout, QProgressBar, QPushButton, QVBoxLayout, QWidget
 
 from engine.compiler.break_reasons import REASONS
 from engine.compiler.explanation import GraphBreak
@@ -21,6 +21,7 @@ from studio.ui.widgets.labels import label
 _WIDTH = 540
 _MARGIN = 8
 _GAP = 6
+_MIN_CODE_HEIGHT = 44
 
 
 class GraphBreakPopup(QFrame):
@@ -42,7 +43,6 @@ class GraphBreakPopup(QFrame):
         self.setAccessibleName("Graph break")
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self.setCursor(Qt.CursorShape.ArrowCursor)
-        self.setFixedWidth(_WIDTH)
         self._title = label("", "heading", wrap=True)
         self._reason = label("", wrap=True)
         self._cost = label("", "dim", wrap=True)
@@ -71,22 +71,27 @@ class GraphBreakPopup(QFrame):
         self._focus_first()
 
     @property
+    def is_open(self) -> bool:
+        """Whether it is shown as soon as its canvas is: in a project behind another tab, `isVisible` is false."""
+        return not self.isHidden()
+
+    @property
     def is_gone(self) -> bool:
         """Whether the node of the break no longer exists."""
         return self._mender.source(self.path) is None and bool(self.path) and self._was_code
 
     def close_popup(self) -> None:
         """Hide the popup. A search ends; a measurement goes on."""
-        if self.isVisible():
+        if self.is_open:
             self._mender.cancel_search()
             self.hide()
             self.closed.emit()
 
     def refresh(self, *_: object) -> None:
         """Show the current state of the break."""
-        if not self.isVisible() or self._break is None:
+        if not self.is_open or self._break is None:
             return
-        focused = QApplication.focusWidget()
+        focused = self.window().focusWidget()  # the one that gets the focus back, if another window has it
         had_focus = focused is not None and (focused is self or self.isAncestorOf(focused))
         first = self._first_button()
         self._show_break(self._break)
@@ -104,15 +109,31 @@ class GraphBreakPopup(QFrame):
         parent = self.parentWidget()
         if parent is None or not self.isVisible():
             return
-        self._column.activate()
-        size = QSize(_WIDTH, max(self._column.totalHeightForWidth(_WIDTH), self._column.totalMinimumSize().height()))
         room = parent.rect().adjusted(_MARGIN, _MARGIN, -_MARGIN, -_MARGIN)
+        size = self._fitting_size(room.size())
         anchor = self._to_view(self._anchor).toPoint()
         top = anchor.y() + _GAP
         if top + size.height() > room.bottom():
             top = max(room.top(), min(anchor.y() - 4 * _GAP - size.height(), room.bottom() - size.height()))
         left = min(max(anchor.x() - size.width() // 2, room.left()), max(room.right() - size.width(), room.left()))
         self.setGeometry(QRect(QPoint(left, top), size))
+
+    def _fitting_size(self, room: QSize) -> QSize:
+        """The size of the popup in a canvas. In a small one, the code scrolls, so that the buttons stay in reach."""
+        width = min(_WIDTH, room.width())
+        self.setFixedWidth(width)
+        code = self.difference.sizeHint().height()
+        self.difference.setFixedHeight(code)
+        self._column.activate()
+        height = self._needed_height(width)
+        if height > room.height() and not self.difference.isHidden():
+            self.difference.setFixedHeight(max(code - (height - room.height()), _MIN_CODE_HEIGHT))
+            self._column.activate()
+            height = self._needed_height(width)
+        return QSize(width, height)
+
+    def _needed_height(self, width: int) -> int:
+        return max(self._column.totalHeightForWidth(width), self._column.totalMinimumSize().height())
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         if event.key() == Qt.Key.Key_Escape:

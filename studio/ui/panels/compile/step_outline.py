@@ -146,7 +146,7 @@ class StepOutline(QTreeWidget):
         )  # fmt: skip
         row.setToolTip(0, " + ".join(kernel.ops))
         if kernel.note:
-            row.setText(3, "compiling")
+            row.setText(3, "compiling" if kernel.is_compiling else "failed")
             row.setToolTip(3, kernel.note)
 
     def _add_recompiles(self, explanation: Explanation) -> None:

@@ -123,7 +123,7 @@ class LessonGuide(QObject):
             return
         step = session.step
         self._waits = step.target is not None and _target(session) is None
-        self.card.show_step(step, session.index, len(session.steps))
+        self.card.show_step(step, session.index, len(session.steps), is_done=session.is_done(step))
         if _target(session) is not None and session.project not in self._hidden:
             self._timer.start()
         self._prepare(session, step)

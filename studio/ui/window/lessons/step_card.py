@@ -25,6 +25,7 @@ from studio.ui.window.lessons.card_placement import ARROW, Placement, place_card
 from studio.ui.window.lessons.step_targets import Area
 
 _WIDTH, _EDGE = 330, 8
+_DONE = "Done · "
 _FRAME = 2
 """Width of the frame around the target, in pixels."""
 
@@ -77,7 +78,7 @@ class StepCard(QWidget):
         focused = QApplication.focusWidget()
         return focused is not None and (focused is self or self.isAncestorOf(focused))
 
-    def show_step(self, step: Step, index: int, count: int) -> None:
+    def show_step(self, step: Step, index: int, count: int, *, is_done: bool) -> None:
         """Show the title of a step and what to do, the last paragraph of its text, and announce them.
 
         The palette covers the Lesson panel. Then the card shows the whole text, unless a prediction was made there.
@@ -93,8 +94,11 @@ class StepCard(QWidget):
         self.keys.setVisible(bool(step.keys))
         self.back.setEnabled(index > 0)
         self.next.setText("Finish" if is_last else "Next")
+        self._emphasize_next(is_done or step.is_read_only)
         self.setAccessibleName(f"Lesson, step {number}: {step.title}")
         self.setAccessibleDescription(" ".join(filter(None, (text, step.keys, "Enter: next. Escape: hide the card."))))
+        if is_done:
+            self.show_done()
         self._placement = None
         QAccessible.updateAccessibility(
             QAccessibleAnnouncementEvent(self, f"{self.accessibleName()}. {self.accessibleDescription()}")
@@ -102,7 +106,16 @@ class StepCard(QWidget):
 
     def show_done(self) -> None:
         """Mark the step as done."""
-        self.number.setText(f"Done · {self.number.text()}")
+        if not self.number.text().startswith(_DONE):
+            self.number.setText(f"{_DONE}{self.number.text()}")
+        self._emphasize_next(True)
+
+    def _emphasize_next(self, is_next: bool) -> None:
+        """Color the button only if going on is what the learner does next, as in the Lesson panel."""
+        kind = "primary" if is_next else ""
+        if self.next.property("kind") != kind:
+            self.next.setProperty("kind", kind)
+            self.next.style().polish(self.next)
 
     def point_at(self, area: Area | None, avoided: QRect | None = None, refuge: QPoint | None = None) -> None:
         """Show the card beside an area, or in a corner of the window without one; see `place_card`."""
