@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from PySide6.QtCore import QPoint, Qt
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QMenu
+from PySide6.QtWidgets import QLabel, QMenu
 from pytestqt.qtbot import QtBot
 
 from studio.document import edits
@@ -69,6 +69,24 @@ def text(window: MainWindow, project: Project) -> str:
 
 def wait_for(qtbot: QtBot, window: MainWindow, project: Project, start: str) -> None:
     qtbot.waitUntil(lambda: text(window, project).startswith(start))
+
+
+def test_a_narrow_row_leaves_room_for_its_message(
+    qtbot: QtBot, window: MainWindow, project: Project, trials: Trials
+) -> None:
+    """The result wraps at 1024 × 700, where the message was squeezed to a column of single words."""
+    trials.losses = lambda rate: {10.0: 2.31, 0.001: 0.84}.get(rate, 1.2)
+    with_high_rate(qtbot, window, project)
+    wait_for(qtbot, window, project, "200 batches: val_loss 2.31 → 0.84")
+    row = row_of(window, project)
+    status, message = row._trial, row.findChildren(QLabel)[0]
+    assert status is not None
+    assert status.text.height() < 2 * status.text.fontMetrics().height()
+    window.resize(1024, 700)
+    qtbot.waitUntil(lambda: row.width() < 520)
+    qtbot.waitUntil(lambda: message.width() >= 180)
+    assert status.text.height() >= status.text.heightForWidth(status.text.width())
+    assert row.rect().contains(status.geometry()) and row.rect().contains(row.button.geometry())
 
 
 def test_a_result_is_shown_and_found_again_after_undo(

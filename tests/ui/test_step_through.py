@@ -64,6 +64,24 @@ def test_keys_step_forward_and_back_through_all_nodes(
     assert recordings.index == len(steps) - 2 and "Backward" in panel.title.text()
 
 
+def test_buttons_step_to_the_ends_and_no_further(
+    qtbot: QtBot, window: MainWindow, recordings: StepRecordings, panel: StepPanel
+) -> None:
+    """At an end, the focus stays on the buttons, so that another press of Space runs nothing else."""
+    record(qtbot, window, recordings)
+    assert recordings.recording is not None
+    last = len(recordings.recording.steps) - 1
+    assert not panel.previous.isEnabled() and panel.next.isEnabled()
+    qtbot.mouseClick(panel.next, Qt.MouseButton.LeftButton)
+    assert recordings.index == 1 and panel.previous.isEnabled()
+    panel.next.setFocus(Qt.FocusReason.TabFocusReason)
+    while recordings.index < last:
+        QTest.keyClick(panel.next, Qt.Key.Key_Space)
+    assert not panel.next.isEnabled() and panel.previous.hasFocus()
+    QTest.keyClick(panel.previous, Qt.Key.Key_Space)
+    assert recordings.index == last - 1 and panel.next.isEnabled()
+
+
 def test_values_are_shown_at_ports_in_the_table_and_as_elements(
     qtbot: QtBot, window: MainWindow, project: Project, recordings: StepRecordings, panel: StepPanel
 ) -> None:

@@ -115,6 +115,24 @@ def test_pause_one_batch_resume_stop(qtbot: QtBot, window: MainWindow, endless: 
     assert window.commands.action("run.start").isEnabled()
 
 
+def test_a_paused_run_goes_on_without_changing_the_panel_in_front(
+    qtbot: QtBot, window: MainWindow, endless: Project
+) -> None:
+    button, runner = window.topbar.run_button, endless.runner
+    window.docks["autograd"].reveal()
+    qtbot.mouseClick(button, Qt.MouseButton.LeftButton)
+    assert not window.docks["runs"].visibleRegion().isEmpty(), "a new run shows its curves"
+    window.docks["autograd"].reveal()
+    window.commands.run("run.pause")
+    qtbot.waitUntil(lambda: runner.state == "paused" and button.isEnabled())
+    qtbot.mouseClick(button, Qt.MouseButton.LeftButton)
+    qtbot.waitUntil(lambda: runner.state == "running")
+    assert window.docks["runs"].visibleRegion().isEmpty()
+    assert not window.docks["autograd"].visibleRegion().isEmpty()
+    window.commands.run("run.stop")
+    qtbot.waitUntil(lambda: not runner.is_active)
+
+
 def test_window_stays_responsive_during_training(qtbot: QtBot, window: MainWindow, endless: Project) -> None:
     window.commands.run("run.start")
     qtbot.waitUntil(lambda: points(endless) > 0)

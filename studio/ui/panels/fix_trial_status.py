@@ -12,8 +12,10 @@ from studio.ui.project.fix_trial_runner import FixTrialRunner, FixTrials, text_o
 from studio.ui.widgets.buttons import icon_button
 from studio.ui.widgets.labels import label
 
-_WIDEST = 264
-"""Width at which the text wraps."""
+_WIDEST, _NARROWEST = 264, 150
+"""Widths at which the text wraps, in a wide and in a narrow row."""
+_SHARE = 0.25
+"""Share of a row that the text may take."""
 _ABOUT = "The fix is tried on a copy: both versions train from the same seed."
 
 
@@ -23,6 +25,7 @@ class FixTrialStatus(QWidget):
     def __init__(self, problem: Problem, trials: FixTrialRunner, parent: QWidget) -> None:
         super().__init__(parent)
         self._problem, self._trials = problem, trials
+        self._widest = _WIDEST
         row = QHBoxLayout(self)
         row.setContentsMargins(0, 0, 0, 0)
         row.setSpacing(4)
@@ -45,9 +48,16 @@ class FixTrialStatus(QWidget):
         text = self._describe(found)
         self.text.setText(text)
         width = max(self.text.fontMetrics().horizontalAdvance(line) for line in text.splitlines()) + 4
-        self.text.setFixedWidth(min(width, _WIDEST))
+        self.text.setFixedWidth(min(width, self._widest))
         self.cancel.setVisible(found.state == "trying")
         self.retry.setVisible(found.state == "cancelled")
+
+    def fit(self, row_width: int) -> None:
+        """Leave room for the message of a row with this width."""
+        widest = min(max(round(_SHARE * row_width), _NARROWEST), _WIDEST)
+        if widest != self._widest:
+            self._widest = widest
+            self.refresh()
 
     def _describe(self, found: FixTrials) -> str:
         if found.state == "trying":

@@ -8,7 +8,7 @@ from functools import partial
 from typing import Literal, TypeAlias
 
 from PySide6.QtCore import QPoint, Qt
-from PySide6.QtGui import QContextMenuEvent, QKeyEvent, QMouseEvent
+from PySide6.QtGui import QContextMenuEvent, QKeyEvent, QMouseEvent, QResizeEvent
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QMenu, QSizePolicy, QVBoxLayout
 
 from studio.lowering.problems.problem import Problem
@@ -139,6 +139,11 @@ class ProblemRow(QFrame):
     def take_focus(self, part: Part) -> None:
         """Focus the button, or the row if `part` is "row" or there is no button."""
         (self.button if part == "button" and self.problem.fix is not None else self).setFocus()
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        if self._trial is not None:
+            self._trial.fit(event.size().width())
 
     def mousePressEvent(self, event: QMouseEvent) -> None:
         self._go()

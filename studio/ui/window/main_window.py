@@ -245,10 +245,11 @@ class MainWindow(CommandWindow):
         self._settings_dialog = None
 
     def start_run(self) -> None:
-        """Start training and show the curves."""
+        """Start training and show the curves. A paused run goes on, and the panel in front stays there."""
         if self.project is not None:
+            was_active = self.project.runner.is_active
             self.project.runner.start()
-            if self.project.runner.is_active:
+            if self.project.runner.is_active and not was_active:
                 self.docks["runs"].reveal()
 
     def show_autograd_graph(self) -> None:

@@ -40,6 +40,12 @@ class StepPanel(QWidget):
         self.check.setProperty("role", "dim")
         self.message = ElidedLabel()
         self.message.setProperty("role", "dim")
+        self.previous = buttons.icon_button(
+            "chevron-left", "Previous step (Shift+F8)", lambda: recordings.show_step(recordings.index - 1)
+        )
+        self.next = buttons.icon_button(
+            "chevron-right", "Next step (F8)", lambda: recordings.show_step(recordings.index + 1)
+        )
         self.nonfinite_button = buttons.icon_button(
             "error", "Next NaN or infinity (Ctrl+Shift+F8)", recordings.show_nonfinite
         )
@@ -65,11 +71,8 @@ class StepPanel(QWidget):
         bar.setSpacing(8)
         bar.addWidget(self.title, 2)
         bar.addWidget(self.check, 1)
-        for icon, tip, run in (
-            ("chevron-left", "Previous step (Shift+F8)", lambda: recordings.show_step(recordings.index - 1)),
-            ("chevron-right", "Next step (F8)", lambda: recordings.show_step(recordings.index + 1)),
-        ):
-            bar.addWidget(buttons.icon_button(icon, tip, run))
+        bar.addWidget(self.previous)
+        bar.addWidget(self.next)
         bar.addWidget(self.nonfinite_button)
         bar.addWidget(buttons.icon_button("reset", "Record the next step again (Ctrl+F10)", recordings.record))
         values = QSplitter(Qt.Orientation.Vertical)
@@ -131,6 +134,7 @@ class StepPanel(QWidget):
         if recording is None:
             return
         self.nonfinite_button.setEnabled(recording.first_nonfinite() is not None)
+        self._enable_ends(recording)
         self._show_message()
         if step is None:
             self.title.setText("No node was computed")
@@ -142,6 +146,18 @@ class StepPanel(QWidget):
         self.title.setText(f"{where} · {DIRECTIONS[step.direction]}{of} · {step.path}")
         self.title.setToolTip(_source(recording, step))
         self.check.setText(_check_text(recording, step))
+
+    def _enable_ends(self, recording: Recording) -> None:
+        """Disable the button that leads beyond the first or the last step; the other one takes its focus."""
+        index, last = self._recordings.index, len(recording.steps) - 1
+        for button, other, is_possible in (
+            (self.previous, self.next, index > 0),
+            (self.next, self.previous, index < last),
+        ):
+            if not is_possible and button.hasFocus():
+                other.setEnabled(True)
+                other.setFocus()
+            button.setEnabled(is_possible)
 
     def _show_message(self) -> None:
         recording = self._recordings.recording
