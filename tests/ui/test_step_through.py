@@ -5,12 +5,14 @@ from __future__ import annotations
 from functools import partial
 
 import pytest
-from PySide6.QtCore import Qt
+from PySide6.QtCore import QRectF, Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QToolButton
 from pytestqt.qtbot import QtBot
 
 from studio.document import edits
+from studio.document.blocks.block_grouping import group
+from studio.document.files.project_templates import template
 from studio.ui.panels.stepping.step_panel import StepPanel
 from studio.ui.project.project import Project
 from studio.ui.project.step_recordings import StepRecordings
@@ -62,6 +64,38 @@ def test_keys_step_forward_and_back_through_all_nodes(
     assert panel.table.topLevelItem(1).text(0) == "Parameters after the update"
     press(window, Qt.Key.Key_F8, SHIFT)
     assert recordings.index == len(steps) - 2 and "Backward" in panel.title.text()
+
+
+def test_marked_nodes_are_brought_into_view(
+    qtbot: QtBot, window: MainWindow, project: Project, recordings: StepRecordings
+) -> None:
+    window.resize(1024, 700)
+    record(qtbot, window, recordings)
+    canvas, layer = window.canvas, window.project_views[project].step_layer
+    assert canvas is not None and recordings.recording is not None
+    canvas.camera.zoom_to(1.0, animated=False)
+    for _ in recordings.recording.steps[1:]:
+        press(window, Qt.Key.Key_F8)
+        canvas.camera.finish()
+        box = canvas.canvas_scene.nodes[layer.node].box
+        assert canvas.camera.visible.contains(QRectF(box.left, box.top, box.width, box.height)), layer.node
+
+
+def test_blocks_are_left_with_their_last_node(qtbot: QtBot, window: MainWindow) -> None:
+    document, name = group(template("digits-mlp").document, ["hidden", "relu"], "features")
+    project = window.open_projects.new(document, "blocks")
+    recordings = window.project_views[project].step_recordings
+    qtbot.waitUntil(lambda: project.store.is_checked)
+    record(qtbot, window, recordings)
+    recordings.show_node(f"{name}.hidden")
+    assert project.scope.enter(name)
+    layer = window.project_views[project].step_layer
+    assert layer.node == "hidden"
+    press(window, Qt.Key.Key_F8)
+    assert (layer.node, project.scope.prefix) == ("relu", f"{name}.")
+    while recordings.step is not None and recordings.step.path.startswith(f"{name}."):
+        press(window, Qt.Key.Key_F8)
+    assert project.scope.prefix == "" and recordings.step is not None and layer.node == recordings.step.path
 
 
 def test_buttons_step_to_the_ends_and_no_further(

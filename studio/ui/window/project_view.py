@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from functools import partial
 
-from PySide6.QtCore import QObject, QTimer, Signal
+from PySide6.QtCore import QObject, QRectF, QTimer, Signal
 from PySide6.QtWidgets import QWidget
 
 from engine import fit
@@ -150,6 +150,7 @@ class ProjectView(QObject):
         self.breakpoints = BreakpointsPanel(self.breakpoint_store, docks["breakpoints"].panel_parent)
         self.stepping = StepPanel(self.step_recordings, docks["stepping"].panel_parent)
         self.stepping.sight_changed.connect(self.step_layer.set_shown)
+        self.step_recordings.moved.connect(self._reveal_step)
         self.hit_bar = HitBar(self.canvas, self.breakpoint_store, runner)
         self.canvas.breakpoints = self.breakpoint_store
         scene.show_breakpoints(self.breakpoint_store.paths)
@@ -228,6 +229,14 @@ class ProjectView(QObject):
         self.break_mending.status_message.connect(self.status_message)
         self.color_by.show_figure(self._settings.color_by_of(self.project.store.path))
         self.color_by.changed.connect(self._save_color_by)
+
+    def _reveal_step(self) -> None:
+        """Bring the node of the shown step into view. Blocks that it is not in are left."""
+        layer, scope = self.step_layer, self.project.scope
+        while layer.step is not None and not layer.node and scope.location:
+            scope.go(scope.location[:-1])
+        for box in self.canvas.canvas_scene.boxes([layer.node] if layer.node else []).values():
+            self.canvas.camera.reveal(layer.area(QRectF(box.left, box.top, box.width, box.height)))
 
     def _begin_breakpoint(self) -> None:
         """Show the Breakpoints panel with a condition for the selected node."""

@@ -77,6 +77,10 @@ class StepLayer(QGraphicsRectItem):
         pairs = zip(sides, (step.inputs, step.outputs), strict=True)
         return {(side, value.name): _text(value) for side, values in pairs for value in values if value.end is not None}
 
+    def area(self, rect: QRectF) -> QRectF:
+        """The area of the marked node with the values above it, at 100%."""
+        return rect.adjusted(-8, -_GAP - len(self.labels()) * (_LABEL_HEIGHT + 2), 8, 8)
+
     def paint(self, painter: QPainter, option: QStyleOptionGraphicsItem, widget: QWidget | None = None) -> None:
         step, item = self.step, self._nodes.get(self.node)
         if step is None or item is None:
