@@ -31,6 +31,11 @@ WITHOUT_EXAMPLE: dict[str, tuple[str, str, str]] = {
         "studio/training/diagnosis/test_data_bottleneck.py",
         "test_a_long_wait_is_a_problem_of_the_loader",
     ),
+    "oscillating-loss": (
+        "rounding decides whether the loss of a training oscillates, diverges or falls; a drawn curve has a margin",
+        "studio/training/diagnosis/test_run_diagnosis.py",
+        "test_curves_that_rise_or_swing_are_found",
+    ),
     "not-learning": (
         "in a project with one mistake a more specific experiment names the cause; only `gradwire overfit` reports it",
         "studio/cli/test_problem_records.py",
