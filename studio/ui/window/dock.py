@@ -12,6 +12,10 @@ from studio.ui.widgets import buttons
 from studio.ui.widgets.labels import label
 
 
+_MIN_HEIGHT = 120
+"""Height that has room for the rows above the content of a panel."""
+
+
 class Dock(QDockWidget):
     """`name` identifies the dock in saved layouts; `title` is shown."""
 
@@ -112,7 +116,7 @@ class _PanelStack(QStackedWidget):
         return self._size
 
     def minimumSizeHint(self) -> QSize:
-        return QSize(min(self._size.width(), 150), min(self._size.height(), 60))
+        return QSize(min(self._size.width(), 150), min(self._size.height(), _MIN_HEIGHT))
 
 
 class _TitleBar(QWidget):
