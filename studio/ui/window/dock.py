@@ -11,7 +11,6 @@ from studio.ui.theme import theme
 from studio.ui.widgets import buttons
 from studio.ui.widgets.labels import label
 
-
 _MIN_HEIGHT = 120
 """Height that has room for the rows above the content of a panel."""
 

@@ -329,6 +329,8 @@ def test_the_palette_waits_for_the_prediction(window: MainWindow, qtbot: QtBot) 
     driver.predict(0)
     qtbot.waitUntil(card.isVisible)
     assert not window.docks["palette"].visibleRegion().isEmpty()
+    focused = window.focusWidget()
+    assert focused is not None and window.docks["palette"].isAncestorOf(focused), "keys go to what the step is about"
     window.docks["lesson"].raise_()
     qtbot.waitUntil(lambda: not card.isVisible())  # it would cover the text
     window.docks["palette"].raise_()

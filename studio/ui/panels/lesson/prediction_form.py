@@ -43,7 +43,8 @@ class PredictionForm(QFrame):
         column = QVBoxLayout(self)
         column.setContentsMargins(10, 10, 10, 10)
         column.setSpacing(6)
-        column.addWidget(label("Predict first", "section"))
+        self._heading = label("Predict first", "section")
+        column.addWidget(self._heading)
         question = label(prediction.question, wrap=True)
         column.addWidget(question)
         self.options: list[QRadioButton] = []
@@ -74,6 +75,10 @@ class PredictionForm(QFrame):
         """Show a kept answer, and the comparison once the run is over."""
         if answer is None:
             return
+        self._heading.setText("Your prediction")
+        focused = self.window().focusWidget()
+        if focused is not None and self.isAncestorOf(focused):  # Qt would give the focus to another panel
+            self.setFocus()
         for index, option in enumerate(self.options):
             option.setChecked(index == answer)
             option.setEnabled(False)

@@ -12,6 +12,7 @@ from studio.ui.canvas.camera import Camera
 from studio.ui.canvas.canvas_view import CanvasView
 from studio.ui.canvas.geometry import Box, bounds
 from studio.ui.canvas.level_of_detail import PORTS_SCALE, READABLE
+from studio.ui.palette import PalettePanel
 from studio.ui.window.command_window import CommandWindow
 
 _NODE_MARGIN = 6
@@ -31,9 +32,21 @@ def prepare(window: CommandWindow, target: Target, nodes: frozenset[str]) -> Non
     window.show_panels()
     window.docks.make_room(window.size())
     if target not in ("canvas", "run button", "figures"):
+        focused = window.focusWidget()
         window.docks[target].reveal()
+        if focused is not None and not focused.isVisible():  # it is behind the revealed panel
+            _focus(window, target)
     if window.canvas is not None and (box := _box_of(window.canvas, nodes)) is not None:
         _reveal(window.canvas.camera, QRectF(box.left, box.top, box.width, box.height))
+
+
+def _focus(window: CommandWindow, target: Target) -> None:
+    """Give the keys to what the step is about."""
+    panel = window.docks[target].panel
+    if isinstance(panel, PalettePanel):
+        panel.focus_search()
+    elif window.canvas is not None:
+        window.canvas.setFocus()
 
 
 def find_area(window: CommandWindow, target: Target, nodes: frozenset[str]) -> Area | None:
