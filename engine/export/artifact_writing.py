@@ -31,15 +31,12 @@ from engine.export.artifact_records import (
 )
 from engine.export.errors import ArtifactError
 from engine.export.graph_encoding import encode_graph
-from engine.export.size_comparison import compare_small_sizes
 from engine.graph import RemovableHandle
 from engine.io import atomic_file
 from engine.io.byte_source import MemorySource
 from engine.io.safetensors_files import encode
-from engine.modes import no_grad
 from engine.nn.module import Module
 from engine.nn.module_hooks import GLOBAL_HOOKS, Hook
-from engine.nn.utils import reset_states
 from engine.random import fork_rng, manual_seed
 from engine.shape import Spec
 from engine.tensors import Tensor
@@ -48,11 +45,11 @@ from engine.tracing.example_inputs import DynamicShapes, input_specs, numbered_o
 from engine.tracing.model_trace import (
     LocationText,
     default_location,
-    evaluation_mode,
-    restored_tensors,
+    model_outputs,
     tensors_of,
     trace_model,
 )
+from engine.tracing.size_comparison import compare_small_sizes
 from engine.tracing.tracer import NodeNamer, innermost_module
 from engine.version import __version__
 
@@ -197,13 +194,13 @@ def _check(
             return [each.numpy(force=True) for each in tensors_of(found(*inputs))]
 
     names = [each.name for each in found.outputs]
-    compare_small_sizes(outputs, lambda inputs: _computed(model, module, inputs), specs, sample, names)
+    compare_small_sizes(outputs, lambda inputs: _computed(model, module, inputs), specs, sample, names, ArtifactError)
     if preprocessing is not None:
         function = preprocessing.function
         compare_small_sizes(
             lambda raw: [found.preprocess(raw[0]).numpy(force=True)],
             lambda raw: [function(raw[0]).numpy(force=True)],
-            [preprocessing.spec], [preprocessing.raw], ["the preprocessing"],
+            [preprocessing.spec], [preprocessing.raw], ["the preprocessing"], ArtifactError,
         )  # fmt: skip
 
 
@@ -249,13 +246,7 @@ class _Tracing:
 
 def _computed(model: Any, module: Module | None, sample: Sequence[Tensor]) -> list[NDArray[Any]]:
     """The outputs of a model for the sample."""
-    with restored_tensors(module), evaluation_mode(module), no_grad(), fork_rng():
-        manual_seed(_SEED)
-        if module is not None:
-            reset_states(module)
-        found = [each.numpy(force=True) for each in tensors_of(model(*sample))]
-        if module is not None:
-            reset_states(module)
+    found = model_outputs(model, module, sample, _SEED)
     if not found:
         raise ArtifactError("The model returns no tensor, so there is nothing to export. Return its result.")
     return found

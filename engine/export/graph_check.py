@@ -5,20 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 from engine.backend import META, MetaArray
-from engine.errors import EngineError
 from engine.export.errors import ArtifactError, printable
 from engine.export.op_allowance import TRACE_OPS
 from engine.ops.record import REGISTRY
 from engine.shape import Shape, Spec, format_shape
 from engine.tensors import Storage, Tensor
 from engine.tracing.op_evaluation import plain_computation
+from engine.tracing.size_comparison import FAILURES
 from engine.tracing.traced_graph import Operand, TracedGraph, TracedOp, TracedValue
-
-FAILURES = (
-    *(EngineError, TypeError, ValueError, LookupError, ArithmeticError, AttributeError, AssertionError),
-    *(RuntimeError, MemoryError),
-)
-"""What ops raise for arguments that do not fit; the arguments of a file can be of any kind."""
 
 
 def check_graph(graph: TracedGraph, location: str) -> None:
@@ -112,4 +106,4 @@ def _error(location: str, number: int, op: TracedOp, problem: str) -> ArtifactEr
     )
 
 
-__all__ = ["FAILURES", "check_graph", "result_specs"]
+__all__ = ["check_graph", "result_specs"]

@@ -20,12 +20,13 @@ from engine.export.artifact_records import (
     SpecRecord,
 )
 from engine.export.errors import ArtifactError
-from engine.export.graph_check import FAILURES, result_specs
+from engine.export.graph_check import result_specs
 from engine.export.graph_decoding import MAX_SYMBOLS, decode_arguments_of, is_symbol_name
 from engine.export.op_allowance import refusal
 from engine.ops.record import Op
 from engine.shape import Dim, Spec
 from engine.tracing.model_trace import LocationText
+from engine.tracing.size_comparison import FAILURES
 from engine.tracing.traced_graph import Operand, RandomInput, TracedGraph, TracedOp, TracedValue, needed_ops
 
 

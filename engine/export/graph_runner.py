@@ -10,7 +10,6 @@ import psutil
 
 from engine.backend import CPU, Device
 from engine.export.errors import ArtifactError, printable
-from engine.export.graph_check import FAILURES
 from engine.export.graph_cost import peak_bytes
 from engine.random import RandomNumbers, default_generator
 from engine.shape import format_shape
@@ -18,6 +17,7 @@ from engine.tensors import Tensor
 from engine.tensors.creation import from_array
 from engine.tensors.storage import memory_owner
 from engine.tracing.op_evaluation import evaluate, named_sizes, plain_computation, with_sizes
+from engine.tracing.size_comparison import FAILURES
 from engine.tracing.traced_graph import RandomInput, TracedGraph, TracedOp, TracedValue
 
 _MAX_CACHED = 64

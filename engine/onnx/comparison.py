@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from engine.modes import no_grad
 from engine.nn.module import Module
-from engine.nn.utils import reset_states
 from engine.onnx.model_writer import ExportedModel
 from engine.onnx.optional_packages import ir, onnxruntime
 from engine.random import RandomNumbers, default_generator, manual_seed
 from engine.tensors import Tensor
 from engine.tracing.differences import TOLERANCE, difference
-from engine.tracing.model_trace import evaluation_mode, tensors_of
+from engine.tracing.model_trace import model_outputs
 from engine.tracing.op_evaluation import named_sizes, with_sizes
 from engine.tracing.trace_interpreter import interpret
 from engine.tracing.traced_graph import TracedOp
@@ -74,7 +72,7 @@ def compare(
         size = len(batch[0]) if batch and batch[0].ndim else 1
         feeds |= _random_feeds(exported, feeds, number)
         found = session.run(None, _used(session, feeds))
-        expected = _engine_outputs(model, module, batch, number)
+        expected = model_outputs(model, module, batch, number)
         for name, theirs, ours in zip(exported.output_names, found, expected, strict=True):
             absolute, relative = difference(theirs, ours)
             if relative > worst.relative or not worst.samples:
@@ -118,14 +116,6 @@ def _session(model: Any, path: str | os.PathLike[str] | None) -> Any:
 
 def _used(session: Any, feeds: dict[str, Any]) -> dict[str, Any]:
     return {each.name: feeds[each.name] for each in session.get_inputs()}
-
-
-def _engine_outputs(model: Any, module: Module | None, batch: Sequence[Tensor], seed: int) -> Iterator[Any]:
-    manual_seed(seed)
-    with evaluation_mode(module), no_grad():
-        if module is not None:
-            reset_states(module)
-        return iter([each.numpy(force=True) for each in tensors_of(model(*batch))])
 
 
 def _random_feeds(exported: ExportedModel, feeds: dict[str, Any], seed: int) -> dict[str, Any]:

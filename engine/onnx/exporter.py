@@ -16,7 +16,9 @@ from engine.onnx.translators import DEFAULT_OPSET, LAYER_TRANSLATORS, NEWEST_OPS
 from engine.shape import Spec
 from engine.tensors import Tensor
 from engine.tracing.example_inputs import DynamicShapes, input_specs, numbered_output_names
-from engine.tracing.model_trace import LocationText, default_location, trace_model
+from engine.tracing.model_trace import LocationText, default_location, model_outputs, trace_model
+from engine.tracing.size_comparison import compare_small_sizes
+from engine.tracing.trace_interpreter import interpret
 from engine.tracing.tracer import NodeNamer, innermost_module
 
 EXTERNAL_DATA_BYTES = 1_500_000_000
@@ -38,7 +40,7 @@ def export(
 
     Args:
         model: a module, or a function of tensors
-        args: example inputs: a tensor or a tuple of tensors. Only their shapes and dtypes count
+        args: example inputs: a tensor or a tuple of tensors. Their values are only used to compare results
         f: output file. Weights above 1.5 GB go to a file beside it, FILE.data
         input_names: names of the inputs; default: the argument names of the forward method
         output_names: names of the outputs; default: output, or output_0, output_1, …
@@ -50,13 +52,16 @@ def export(
         the model as an `onnx_ir.Model`.
 
     Raises:
-        OnnxExportError: the model has an op that ONNX cannot express, or its Python code depends on values of tensors.
+        OnnxExportError: the model has an op that ONNX cannot express, its Python code depends on values of tensors, or
+            it compares a symbolic size with 1 or 2.
         ImportError: the extra `onnx` is not installed.
     """
     require_packages()
     tensors = (args,) if isinstance(args, Tensor) else tuple(args)
     specs = input_specs(model, tensors, input_names, dynamic_shapes, dynamic_axes)
     found = build_model(model, specs, output_names, opset=opset_version)
+    if isinstance(model, Module):
+        _check_small_sizes(found, model, list(specs.values()), tensors)
     save_model(found.model, f)
     return found.model
 
@@ -105,6 +110,23 @@ def build_model(
         error_type=OnnxExportError,
     )
     return write_model(graph, opset, numbered_output_names(output_names, len(graph.outputs)), describe)
+
+
+def _check_small_sizes(found: ExportedModel, model: Module, specs: Sequence[Spec], sample: Sequence[Tensor]) -> None:
+    """Raise OnnxExportError if the graph differs from a module for one or two rows of the inputs."""
+    graph = found.graph
+    if graph.random_inputs or any(each.is_meta for each in sample):
+        return
+
+    def outputs(inputs: Sequence[Tensor]) -> list[Any]:
+        arrays = {value.name: each.numpy(force=True) for value, each in zip(graph.inputs, inputs, strict=True)}
+        values = interpret(graph, arrays)
+        return [values.get(id(each), each.array) for each in graph.outputs]
+
+    names = found.output_names
+    compare_small_sizes(
+        outputs, lambda inputs: model_outputs(model, model, inputs, 0), specs, sample, names, OnnxExportError
+    )
 
 
 def save_model(model: Any, path: str | os.PathLike[str]) -> None:

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
+
+from numpy.typing import NDArray
 
 from engine.errors import DeviceError, EngineError
 from engine.graph import SourceLocation
 from engine.modes import no_grad
 from engine.nn.module import Module
+from engine.nn.utils import reset_states
+from engine.random import fork_rng, manual_seed
 from engine.shape import Spec
 from engine.tensors import Tensor
 from engine.tracing.errors import TraceError
@@ -77,6 +81,25 @@ def default_location(node: str, where: SourceLocation) -> str:
     return f"{node or 'The model'}{line}"
 
 
+def model_outputs(
+    model: Callable[..., Any], module: Module | None, inputs: Sequence[Tensor], seed: int
+) -> list[NDArray[Any]]:
+    """The tensors that a model returns in evaluation mode, without a lasting effect on it.
+
+    Args:
+        module: the module whose states and mode are restored
+        seed: of the random numbers that the model draws; the random state is restored
+    """
+    with restored_tensors(module), evaluation_mode(module), no_grad(), fork_rng():
+        manual_seed(seed)
+        if module is not None:
+            reset_states(module)
+        found = [each.numpy(force=True) for each in tensors_of(model(*inputs))]
+        if module is not None:
+            reset_states(module)
+    return found
+
+
 @contextmanager
 def evaluation_mode(module: Module | None) -> Iterator[None]:
     """Context in which a module and its submodules are in evaluation mode."""
@@ -125,4 +148,12 @@ def tensors_of(result: Any) -> Iterator[Tensor]:
             yield from tensors_of(each)
 
 
-__all__ = ["LocationText", "default_location", "evaluation_mode", "restored_tensors", "tensors_of", "trace_model"]
+__all__ = [
+    "LocationText",
+    "default_location",
+    "evaluation_mode",
+    "model_outputs",
+    "restored_tensors",
+    "tensors_of",
+    "trace_model",
+]

@@ -53,7 +53,9 @@ def test_a_write_to_a_squeezed_view_keeps_the_samples() -> None:
     (lambda x: x * 2 if x.shape[0] == 2 else x, 2),
 ])  # fmt: skip
 def test_code_that_compares_sizes_is_refused(function: Callable[[Tensor], Tensor], number: int) -> None:
-    with pytest.raises(ArtifactError, match=f"For N = {number}, output of the artifact differs from that of the model"):
+    with pytest.raises(
+        ArtifactError, match=f"For N = {number}, output of the exported graph differs from that of the model"
+    ):
         export.export(function, engine.ones(3, 2), dynamic_shapes=DYNAMIC)
     assert export.export(function, engine.ones(3, 2))(engine.ones(3, 2)).shape == (3, 2)
 
@@ -62,7 +64,7 @@ def test_preprocessing_that_compares_sizes_is_refused() -> None:
     spec = Spec((Dim("N"), 2), engine.float32)
     raw = engine.ones(3, 2)
     preprocessing = Preprocessing(lambda x: x + 1 if x.shape[0] == 1 else x, spec, raw)
-    with pytest.raises(ArtifactError, match="For N = 1, the preprocessing of the artifact differs"):
+    with pytest.raises(ArtifactError, match="For N = 1, the preprocessing of the exported graph differs"):
         build_artifact(nn.Linear(2, 2), {"x": spec}, [raw], preprocessing=preprocessing)
 
 

@@ -301,6 +301,30 @@ def test_code_that_depends_on_values_is_refused(function: Any, text: str) -> Non
     assert caught.value.location == (__file__, function.__code__.co_firstlineno + 1)
 
 
+class Compares(nn.Module):
+    """Decides by the number of rows."""
+
+    def __init__(self, rows: int) -> None:
+        super().__init__()
+        self.rows = rows
+        self.norm = nn.BatchNorm1d(3)
+
+    def forward(self, x: engine.Tensor) -> engine.Tensor:
+        x = self.norm(x)
+        return x * 2 if x.shape[0] == self.rows else x
+
+
+@pytest.mark.parametrize("rows", [1, 2])
+def test_code_that_compares_symbolic_sizes_is_refused(rows: int, tmp_path: Path) -> None:
+    model, path = Compares(rows).train(), tmp_path / "model.onnx"
+    with pytest.raises(OnnxExportError, match=f"For N = {rows}, output of the exported graph differs"):
+        export(model, engine.ones(4, 3), path, dynamic_shapes={"x": {0: "N"}})
+    assert not path.exists() and model.training
+    assert model.norm.num_batches_tracked.item() == 0
+    export(model, engine.ones(4, 3), path)  # all sizes are fixed
+    assert path.exists()
+
+
 def test_an_opset_out_of_range_is_refused() -> None:
     with pytest.raises(OnnxExportError, match=r"opset 17 is not supported\. Use 18 to 23\."):
         build_model(nn.ReLU(), {"x": Spec((3,), engine.float32)}, opset=17)

@@ -1,7 +1,7 @@
-"""Compares an artifact with its model at small sizes.
+"""Compares a traced graph with its model at small sizes.
 
 Code such as ``if x.shape[0] == 1`` is decided once while a model is traced, for a symbolic size. The outputs of the
-artifact would silently differ for that size.
+graph would silently differ for that size.
 """
 
 from __future__ import annotations
@@ -13,45 +13,57 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.export.errors import ArtifactError
-from engine.export.graph_check import FAILURES
+from engine.errors import EngineError
 from engine.ops.movement.primitives import cat
 from engine.shape import Dim, Spec
 from engine.tensors import Tensor
 from engine.tracing.differences import TOLERANCE, difference
+from engine.tracing.errors import TraceError
 
+FAILURES = (
+    *(EngineError, TypeError, ValueError, LookupError, ArithmeticError, AttributeError, AssertionError),
+    *(RuntimeError, MemoryError),
+)
+"""What ops raise for arguments that do not fit."""
 _SIZES = (1, 2)
 Runner = Callable[[Sequence[Tensor]], Sequence[NDArray[Any]]]
 
 
 def compare_small_sizes(
-    artifact: Runner, model: Runner, specs: Sequence[Spec], sample: Sequence[Tensor], names: Sequence[str]
+    exported: Runner,
+    model: Runner,
+    specs: Sequence[Spec],
+    sample: Sequence[Tensor],
+    names: Sequence[str],
+    error_type: type[TraceError] = TraceError,
 ) -> None:
     """Compare outputs with 1 and 2 in place of each symbolic size. Sizes that one of both refuses are left out.
 
     Args:
-        artifact: computes the outputs of the artifact
+        exported: computes the outputs of the graph
         model: computes the outputs of the model
         specs: shapes of the inputs, with symbolic sizes
         sample: inputs, whose rows are used
         names: names of the outputs
+        error_type: error to raise
 
     Raises:
-        ArtifactError: an output differs.
+        TraceError: an output differs.
     """
     symbols = sorted({str(size) for spec in specs for size in spec.shape if isinstance(size, Dim)})
     for symbol, number in product(symbols, _SIZES):
         try:
             inputs = [_resized(tensor, spec, symbol, number) for tensor, spec in zip(sample, specs, strict=True)]
-            expected, found = model(inputs), artifact(inputs)
+            expected, found = model(inputs), exported(inputs)
         except FAILURES:
             continue
         for name, ours, theirs in zip(names, found, expected, strict=False):
             if len(found) != len(expected) or difference(_with_shape_of(ours, theirs), theirs)[1] > TOLERANCE:
-                raise ArtifactError(
-                    f"For {symbol} = {number}, {name} of the artifact differs from that of the model. Code that "
-                    f"compares sizes, such as `if x.shape[0] == 1`, is decided once while a model is traced. Remove "
-                    f"the comparison, or export {symbol} as a fixed size."
+                reason = f"for {symbol} = {number}, {name} of the exported graph differs from that of the model"
+                raise error_type(
+                    f"{reason[0].upper()}{reason[1:]}. Code that compares sizes, such as `if x.shape[0] == 1`, is "
+                    f"decided once while a model is traced. Remove the comparison, or export {symbol} as a fixed size.",
+                    reason=reason,
                 )
 
 
@@ -70,4 +82,4 @@ def _with_shape_of(found: NDArray[Any], expected: NDArray[Any]) -> NDArray[Any]:
     return found.reshape(expected.shape) if is_same else found
 
 
-__all__ = ["compare_small_sizes"]
+__all__ = ["FAILURES", "compare_small_sizes"]
