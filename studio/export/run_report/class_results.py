@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator
+from collections.abc import Generator, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,7 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine import Tensor, fit, no_grad
-from engine.data.batches import Batches, JointBatches
+from engine.metrics import ConfusionMatrix
+from engine.nn.functional import softmax
 from engine.nn.utils import reset_states
 from engine.tracing.model_trace import evaluation_mode, tensors_of
 from studio.export.model_call import evaluation_batches, model_call
@@ -66,9 +67,10 @@ def class_results(task: fit.Task) -> Generator[float, None, ClassResults | None]
     names = splits.class_names or tuple(map(str, range(splits.classes or 0)))
     if len(names) < 2:
         return None
-    confusion = np.zeros((len(names), len(names)), np.int64)
+    matrix = ConfusionMatrix(len(names))
     wrong: list[WrongPrediction] = []
-    seen, expected = 0, min(_samples(task), MAX_SAMPLES)
+    samples = splits.train if splits.validation is None else splits.validation
+    seen, expected = 0, max(min(len(samples), MAX_SAMPLES), 1)
     with evaluation_mode(task.model), no_grad():
         reset_states(task.model)
         for batch in evaluation_batches(task, MAX_SAMPLES):
@@ -77,48 +79,37 @@ def class_results(task: fit.Task) -> Generator[float, None, ClassResults | None]
             targets = _targets(batch, arguments, scores, len(names))
             if targets is None or scores is None:
                 return None
-            probabilities = _softmax(scores.numpy(force=True))
-            predicted = probabilities.argmax(1)
-            np.add.at(confusion, (targets, predicted), 1)
-            inputs = arguments[0].numpy(force=True)
-            for row in np.flatnonzero(predicted != targets).tolist():
-                highest, target = float(probabilities[row].max()), int(targets[row])
-                wrong.append(WrongPrediction(seen + row, target, int(predicted[row]), highest, inputs[row].copy()))
-            wrong = sorted(wrong, key=lambda each: (-each.probability, each.sample))[:MAX_MISTAKES]
+            matrix.accumulate(scores, targets)
+            wrong = sorted(
+                [*wrong, *_wrong(scores, targets, arguments[0], seen)],
+                key=lambda each: (-each.probability, each.sample),
+            )[:MAX_MISTAKES]
             seen += len(targets)
-            yield min(seen / max(expected, 1), 1.0)
-    return ClassResults(names, confusion, tuple(wrong), "training" if splits.validation is None else "validation")
+            yield min(seen / expected, 1.0)
+    part = "training" if splits.validation is None else "validation"
+    return ClassResults(names, matrix.matrix(), tuple(wrong), part)
 
 
-def _samples(task: fit.Task) -> int:
-    batches = task.setup()
-    assert isinstance(batches, (Batches, JointBatches))
-    samples = splits_of(task).validation
-    return len(splits_of(task).train if samples is None else samples)
+def _wrong(scores: Tensor, targets: Tensor, inputs: Tensor, first: int) -> Iterator[WrongPrediction]:
+    """The wrong predictions of a batch. Scores that are logarithms of probabilities give these probabilities."""
+    highest, predicted = softmax(scores, 1).max(1)
+    rows = zip(predicted.tolist(), targets.tolist(), highest.tolist(), strict=True)
+    for row, (found, target, probability) in enumerate(rows):
+        if found != target:
+            yield WrongPrediction(first + row, target, found, probability, inputs[row].numpy(force=True).copy())
 
 
-def _targets(
-    batch: Any, arguments: tuple[Tensor, ...], scores: Tensor | None, classes: int
-) -> NDArray[np.int64] | None:
+def _targets(batch: Any, arguments: tuple[Tensor, ...], scores: Tensor | None, classes: int) -> Tensor | None:
     """The class of each sample of a batch; None unless there is one score per class, and one tensor of classes."""
     if scores is None or scores.ndim != 2 or scores.shape[1] != classes:
         return None
     inputs = {id(each) for each in arguments}
     found = [
-        each.numpy(force=True)
+        each
         for each in tensors_of(batch)
         if id(each) not in inputs and each.shape == scores.shape[:1] and not each.dtype.is_floating_point
     ]
-    if len(found) != 1 or (found[0].size and not 0 <= found[0].min() <= found[0].max() < classes):
-        return None
-    return found[0].astype(np.int64)
-
-
-def _softmax(scores: NDArray[Any]) -> NDArray[np.float64]:
-    """Probabilities of rows of scores. Scores that are logarithms of probabilities give these probabilities."""
-    shifted = np.nan_to_num(scores.astype(np.float64), nan=-np.inf, posinf=np.inf)
-    shifted = np.exp(np.clip(shifted - shifted.max(1, keepdims=True), -700, 0))
-    return shifted / shifted.sum(1, keepdims=True)
+    return found[0].to(scores.device).long() if len(found) == 1 else None
 
 
 __all__ = ["MAX_MISTAKES", "MAX_SAMPLES", "ClassResults", "WrongPrediction", "class_results"]

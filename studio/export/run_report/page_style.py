@@ -1,4 +1,4 @@
-"""The style sheet of reports: the rules of `assets/export/report`, and colors of the two themes of the window."""
+"""The style sheet of reports: the rules of `assets/export/report`, and colors of both themes of the window."""
 
 from __future__ import annotations
 
@@ -19,15 +19,12 @@ def style_sheet() -> str:
 
 def _colors(theme: Mapping[str, Any]) -> dict[str, str]:
     series = {f"series-{number}": color for number, color in enumerate(theme["series"])}
-    categories = {f"category-{name}": color for name, color in theme["categories"].items()}
-    return {**theme["colors"], **categories, **series}
+    return {**theme["colors"], **series}
 
 
 def _rules(names: Mapping[str, str]) -> list[str]:
     rules = [f".line.{name} {{ stroke: var(--{name}); }}" for name in names if name.startswith("series-")]
-    rules += [f".legend .{name} {{ color: var(--{name}); }}" for name in names if name.startswith("series-")]
-    categories = [name.removeprefix("category-") for name in names if name.startswith("category-")]
-    return rules + [f".node.{name} .edge {{ fill: var(--category-{name}); }}" for name in categories]
+    return rules + [f".legend .{name} {{ color: var(--{name}); }}" for name in names if name.startswith("series-")]
 
 
 __all__ = ["style_sheet"]

@@ -16,6 +16,7 @@ from PIL import Image
 from studio.export.run_report.class_results import ClassResults, WrongPrediction
 from studio.export.run_report.curve_drawing import SERIES, Line, curve_drawing
 from studio.export.run_report.page_style import style_sheet
+from studio.training.data.sample_display import Scale, reduced
 from studio.training.runs.run_comparison import MISSING, ComparisonGroup, ComparisonRow
 
 _POLICY = "default-src 'none'; img-src data:; style-src 'unsafe-inline'"
@@ -157,18 +158,15 @@ def _sample(wrong: WrongPrediction, names: Sequence[str]) -> str:
 
 
 def _picture(sample: NDArray[Any]) -> str:
-    """A PNG file in base64 with the range of the sample as brightness; empty if it is no image."""
-    if sample.ndim == 3 and sample.shape[0] in (1, 3):
-        sample = sample[0] if sample.shape[0] == 1 else np.moveaxis(sample, 0, -1)
-    elif sample.ndim != 2:
+    """A PNG file in base64, reduced and scaled as in the Data panel; empty if the sample is no image."""
+    if sample.ndim not in (2, 3) or min(sample.shape[-2:]) < 2:
         return ""
-    if not 1 < min(sample.shape[:2]) <= max(sample.shape[:2]) <= 1024:
-        return ""
-    numbers = np.nan_to_num(sample.astype(np.float64), posinf=0.0, neginf=0.0)
-    low, high = float(numbers.min()), float(numbers.max())
-    pixels = ((numbers - low) / ((high - low) or 1.0) * 255).round().astype(np.uint8)
+    planes = np.nan_to_num(reduced(sample, "images").astype(np.float64), posinf=0.0, neginf=0.0)
+    scale = Scale.of([planes])
+    pixels = np.clip((planes - scale.low) / (scale.high - scale.low) * 255, 0, 255).round().astype(np.uint8)
     file = io.BytesIO()
-    Image.fromarray(pixels).save(file, "PNG", optimize=True)
+    image = np.moveaxis(pixels, 0, -1)
+    Image.fromarray(image if image.shape[-1] == 3 else image[..., 0]).save(file, "PNG", optimize=True)
     return base64.b64encode(file.getvalue()).decode()
 
 

@@ -16,13 +16,13 @@ from studio.document.document_errors import FileError
 from studio.document.model import Document
 from studio.export.run_report.class_results import ClassResults, class_results
 from studio.export.run_report.curve_drawing import Line
-from studio.export.run_report.graph_drawing import graph_drawing
 from studio.export.run_report.report_page import ReportContent, report_page
 from studio.lowering.check import check
 from studio.lowering.program import LoweringError
 from studio.lowering.report import Report
 from studio.lowering.user_code.document_code import untrusted_code
 from studio.nodes.catalogue import Catalogue
+from studio.reference.block_picture import picture
 from studio.training.prediction import task_with_weights
 from studio.training.runs.run_comparison import ComparisonGroup, compare_runs
 from studio.training.runs.run_export import ExportedRun, ExportProgress, RunReader
@@ -64,7 +64,7 @@ def write_run_report(
         is_failed=run.state == "failed",
         figures=tuple(_figures(run)),
         curves=tuple(_curves(exported)),
-        graphs=tuple(_graphs(document, report, catalogue)),
+        graphs=tuple(_graphs(document)),
         results=results,
         no_results=problem,
         groups=tuple(_groups(run, catalogue)),
@@ -134,12 +134,12 @@ def _curves(exported: ExportedRun) -> Iterator[tuple[str, tuple[Line, ...]]]:
         yield quantity.replace("_", " "), tuple(lines)
 
 
-def _graphs(document: Document, report: Report, catalogue: Catalogue) -> Iterator[tuple[str, str]]:
-    yield "Graph", graph_drawing("Graph", document.nodes, document.wires, catalogue, report.wires)
+def _graphs(document: Document) -> Iterator[tuple[str, str]]:
+    yield "Graph", picture(document, "Graph")
     used = {node.type for owner in (document, *document.blocks.values()) for node in owner.nodes.values()}
     for name, block in document.blocks.items():
-        if f"block.{name}" in used:
-            yield f"Block {name}", graph_drawing(f"Block {name}", block.nodes, block.wires, catalogue, {})
+        if f"block.{name}" in used and block.nodes:
+            yield f"Block {name}", picture(block, f"Block {name}")
 
 
 def _groups(run: Run, catalogue: Catalogue) -> Iterator[ComparisonGroup]:
